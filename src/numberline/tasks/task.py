@@ -1,7 +1,7 @@
 """What is asked: the prompts of the paper, and who wins.
 
 A task is a declaration. `Kind` says what the question is ("The maximum of …") and which value wins it; `Task` adds how
-many operands there are and how many digits each has. A new kind of question is a new `Kind`, not new code: `min` is one.
+many operands there are and how many digits each has. A new question is a new `Kind`, not new code: `min` is one.
 
 The paper's prompt is a one-shot completion: an instruction, one solved exemplar, and the question, ending in one space.
 Two operands are joined by "and" after the exemplar (12, 4); three or more are listed after the exemplar (12, 437, 5).
@@ -84,6 +84,22 @@ class Task:
         """The operand that wins."""
         return self.kind.winner(values)
 
+    def spans(self, values: Sequence[int]) -> tuple[tuple[int, int], ...]:
+        """Where each operand of the question stands in `prompt(values)`: its first character, and one past its last."""
+        text = self.prompt(values)
+        start = text.rindex(self.marker) + len(self.marker)
+        spans = []
+        for value, joint in zip(values, _joints(self.k), strict=True):
+            end = start + len(self.kind.spell(value))
+            spans.append((start, end))
+            start = end + len(joint)
+        return tuple(spans)
+
     def _statement(self, values: Sequence[int]) -> str:
-        words = [self.kind.spell(value) for value in values]
-        return f"{self.kind.stem} {', '.join(words[:-1])} and {words[-1]} is "
+        words = zip((self.kind.spell(value) for value in values), _joints(len(values)), strict=True)
+        return f"{self.kind.stem} " + "".join(word + joint for word, joint in words)
+
+
+def _joints(n: int) -> list[str]:
+    """What follows each of n operands: commas, then "and", then the verb and the one space that ends the prompt."""
+    return [", "] * (n - 2) + [" and ", " is "]

@@ -1,0 +1,178 @@
+"""Where is each number in the token sequence, and which token does its answer begin with?
+
+1. Every prompt is tokenized whole, with the tokenizer's own special tokens. One at the start (BOS) stays; one at the
+   end is dropped, because the model is to continue the text.
+2. An operand's tokens are those that overlap its characters after the last "The maximum of " (offset mapping). A token
+   may begin with the space before the number (GPT-2's " 60"), never with other text.
+3. The prefix is everything before y1's first token. It is the same for every prompt of a task; this is checked against
+   a fixed reference prompt of the task, never against the batch, so batches recorded apart can be used together.
+4. An answer's first token t(y) is the token that follows the literal prompt, its final space included: what
+   encode(prompt + answer) adds to encode(prompt). Where the tokenizer would merge that space into the number, so that
+   the prompt is no true prefix, t(y) is the number's first token right after a parenthesis, written without a space:
+   the paper's prompts end in a space, and a model that reads a lone space token continues with "60", not " 60".
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from numberline.errors import NumberlineError
+from numberline.tasks.task import Task
+
+ANCHOR = "("
+
+
+@runtime_checkable
+class Tokenizer(Protocol):
+    """What is used of a Hugging Face tokenizer."""
+
+    is_fast: bool
+
+    def __call__(self, text: Any, **options: Any) -> Any:
+        """Encode one text or a list of texts."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Prompts:
+    """A batch of prompts with one token layout.
+
+    `positions` maps "y1", "y2", … to the last token of each operand, "y1.first", … to its first, and "last" to the last
+    token of the prompt. The first `prefix` tokens are the same in every prompt of the task.
+    """
+
+    texts: tuple[str, ...]
+    ids: Int[Tensor, "n tokens"]
+    positions: Mapping[str, int]
+    prefix: int
+    operands: tuple[tuple[int, ...], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, index: slice | Sequence[int]) -> "Prompts":
+        rows = list(range(len(self))[index]) if isinstance(index, slice) else [int(row) for row in index]
+        return Prompts(
+            texts=tuple(self.texts[row] for row in rows),
+            ids=self.ids[rows],
+            positions=self.positions,
+            prefix=self.prefix,
+            operands=tuple(self.operands[row] for row in rows) if self.operands else (),
+        )
+
+
+def encode(tokenizer: Tokenizer, task: Task, operands: Sequence[Sequence[int]]) -> Prompts:
+    """The task's prompts for these operands, tokenized, with the position of every operand."""
+    if not operands:
+        raise NumberlineError("no operands were given, so there is no prompt to encode: give at least one tuple")
+    # The reference prompt stands first: it fixes the prefix for every batch of this task.
+    rows = [reference(task), *(tuple(int(value) for value in row) for row in operands)]
+    texts = [task.prompt(row) for row in rows]
+    tokens = _tokenize(tokenizer, texts)
+    layouts = [_layout(task, row, text, token) for row, text, token in zip(rows, texts, tokens, strict=True)]
+    prefix = layouts[0]["y1.first"]
+    for text, token in zip(texts[1:], tokens[1:], strict=True):
+        if token.ids[:prefix] != tokens[0].ids[:prefix]:
+            raise NumberlineError(
+                f"the prompt {text!r} does not begin with the {prefix} tokens that {texts[0]!r} begins with, "
+                "so the operand changes how the words before it are split: use another tokenizer"
+            )
+    for text, layout in zip(texts[2:], layouts[2:], strict=True):
+        if layout != layouts[1]:
+            raise NumberlineError(
+                f"the prompts of a batch must have one token layout, but {text!r} has {layout} where {texts[1]!r} has "
+                f"{layouts[1]}: use operands that split into equally many tokens, or encode the two apart"
+            )
+    if layouts[1]["y1.first"] != prefix:
+        raise NumberlineError(
+            f"the first operand of {texts[1]!r} begins at token {layouts[1]['y1.first']} and that of {texts[0]!r} at "
+            f"token {prefix}, so the task's prompts do not share their prefix: use another tokenizer"
+        )
+    ids = torch.tensor([token.ids for token in tokens[1:]], dtype=torch.long)
+    return Prompts(tuple(texts[1:]), ids, layouts[1], prefix, tuple(rows[1:]))
+
+
+def reference(task: Task) -> tuple[int, ...]:
+    """The operands of the task's reference prompt: its smallest value, k times (any fixed value would do)."""
+    return (task.values[0],) * task.k
+
+
+def answer_tokens(tokenizer: Tokenizer, task: Task, values: Sequence[int]) -> Int[Tensor, " n"]:
+    """t(y) for every value y: the first token of the answer, right after a prompt of the task."""
+    unique = sorted(set(values))
+    words = [task.kind.spell(value) for value in unique]
+    first = _continuations(tokenizer, task.prompt(reference(task)), words)
+    if None in first:
+        first = _continuations(tokenizer, ANCHOR, words)
+    if None in first:
+        alone = [tokenizer(word, add_special_tokens=False)["input_ids"] for word in words]
+        first = [ids[0] for ids in alone]
+    table = dict(zip(unique, first, strict=True))
+    return torch.tensor([table[value] for value in values], dtype=torch.long)
+
+
+def check_distinct_answers(tokenizer: Tokenizer, task: Task, groups: Sequence[Sequence[int]]) -> None:
+    """Refuse a group of values (the operands of a prompt or of a counterfactual) in which two answers start alike."""
+    flat = sorted({value for group in groups for value in group})
+    first = dict(zip(flat, answer_tokens(tokenizer, task, flat).tolist(), strict=True))
+    for number, group in enumerate(groups, start=1):
+        seen: dict[int, int] = {}
+        for value in dict.fromkeys(group):
+            if first[value] in seen:
+                raise NumberlineError(
+                    f"example {number} holds {task.kind.spell(seen[first[value]])} and {task.kind.spell(value)}, whose "
+                    f"answers begin with the same token {first[value]}, so the read-out cannot tell them apart: choose "
+                    "operands with distinct leading digits"
+                )
+            seen[first[value]] = value
+
+
+@dataclass(frozen=True)
+class _Tokens:
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+
+
+def _tokenize(tokenizer: Tokenizer, texts: Sequence[str]) -> list[_Tokens]:
+    """Ids and character offsets, without special tokens at the end."""
+    if not tokenizer.is_fast:
+        raise NumberlineError(
+            f"{type(tokenizer).__name__} is a slow tokenizer and gives no character offsets, so the operands cannot be "
+            "found: load the fast one (a tokenizer.json)"
+        )
+    encoded = tokenizer(list(texts), return_offsets_mapping=True, return_special_tokens_mask=True)
+    result = []
+    for ids, offsets, special in zip(
+        encoded["input_ids"], encoded["offset_mapping"], encoded["special_tokens_mask"], strict=True
+    ):
+        end = max((i + 1 for i, flag in enumerate(special) if not flag), default=0)
+        result.append(_Tokens(list(ids[:end]), [(int(a), int(b)) for a, b in offsets[:end]]))
+    return result
+
+
+def _layout(task: Task, values: Sequence[int], text: str, tokens: _Tokens) -> dict[str, int]:
+    """The named positions of one prompt."""
+    positions: dict[str, int] = {}
+    for name, (start, end) in zip(task.operands, task.spans(values), strict=True):
+        inside = [i for i, (a, b) in enumerate(tokens.offsets) if a < b and a < end and b > start]
+        if not inside:
+            raise NumberlineError(f"no token of {text!r} covers {name}={text[start:end]!r}: use another tokenizer")
+        a, b = tokens.offsets[inside[0]][0], tokens.offsets[inside[-1]][1]
+        if text[a:start].strip() or b > end:
+            raise NumberlineError(
+                f"the tokenizer glues {name}={text[start:end]!r} of {text!r} to its neighbours as {text[a:b]!r}, so "
+                "the number has no token of its own: use another tokenizer"
+            )
+        positions[f"{name}.first"], positions[name] = inside[0], inside[-1]
+    positions["last"] = len(tokens.ids) - 1
+    return positions
+
+
+def _continuations(tokenizer: Tokenizer, text: str, words: Sequence[str]) -> list[int | None]:
+    """The first token that each word adds to the text; None where the text's tokens are not a prefix of the whole's."""
+    base, *whole = (tokens.ids for tokens in _tokenize(tokenizer, [text, *(text + word for word in words)]))
+    return [ids[len(base)] if ids[: len(base)] == base and len(ids) > len(base) else None for ids in whole]
