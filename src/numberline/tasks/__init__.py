@@ -1,1 +1,89 @@
-"""The task of the paper: prompts, positions, counterfactuals, populations. Knows tokenizers, no model."""
+"""What is asked, of which numbers, and where they stand: prompts, positions, counterfactuals, populations.
+
+Knows tokenizers and no model. `Task` declares a question, `encode` turns operands into tokens with named positions,
+`pool` and `perturb` give the paper's counterfactuals, `cloud` and its neighbours the clean prompts.
+"""
+
+from numberline.tasks.counterfactuals import (
+    CASES,
+    HEAD_GROUPS,
+    VALUE_ORDERS,
+    Counterfactual,
+    Order,
+    Split,
+    answer_ids,
+    arrange,
+    candidates,
+    cases,
+    clean_operands,
+    corrupted_operands,
+    counterfactual,
+    deal,
+    perturb,
+    pool,
+)
+from numberline.tasks.files import from_csv, read_counterfactuals, to_csv, write_counterfactuals
+from numberline.tasks.layout import Prompts, Tokenizer, answer_tokens, check_distinct_answers, encode
+from numberline.tasks.populations import (
+    all_pairs,
+    cloud,
+    dose_values,
+    drawn_pairs,
+    field_grid,
+    field_values,
+    operand_count,
+)
+from numberline.tasks.sampling import Row, Rows, digest, ranked_tuples
+from numberline.tasks.sizes import PAPER, QUICK, SEED, Sizes
+from numberline.tasks.task import INSTRUCTION, KINDS, LIST_EXEMPLAR, MAX, MIN, PAIR_EXEMPLAR, Kind, Task
+
+__all__ = [
+    "CASES",
+    "HEAD_GROUPS",
+    "INSTRUCTION",
+    "KINDS",
+    "LIST_EXEMPLAR",
+    "MAX",
+    "MIN",
+    "PAIR_EXEMPLAR",
+    "PAPER",
+    "QUICK",
+    "SEED",
+    "VALUE_ORDERS",
+    "Counterfactual",
+    "Kind",
+    "Order",
+    "Prompts",
+    "Row",
+    "Rows",
+    "Sizes",
+    "Split",
+    "Task",
+    "Tokenizer",
+    "all_pairs",
+    "answer_ids",
+    "answer_tokens",
+    "arrange",
+    "candidates",
+    "cases",
+    "check_distinct_answers",
+    "clean_operands",
+    "cloud",
+    "corrupted_operands",
+    "counterfactual",
+    "deal",
+    "digest",
+    "dose_values",
+    "drawn_pairs",
+    "encode",
+    "field_grid",
+    "field_values",
+    "from_csv",
+    "operand_count",
+    "perturb",
+    "pool",
+    "ranked_tuples",
+    "read_counterfactuals",
+    "to_csv",
+    "write_counterfactuals",
+]

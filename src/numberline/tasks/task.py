@@ -19,12 +19,19 @@ LIST_EXEMPLAR = (12, 437, 5)
 
 @dataclass(frozen=True)
 class Kind:
-    """A question about ordered things: its words, which end of the order wins, and how a value is written."""
+    """A question about ordered things: its words, which end of the order wins, and how a value is written.
+
+    Whole numbers need no more. Other things (months, dates) also say which `values` exist, the `gap` that sampled
+    values keep, and the `lead` of a word: what the first answer token shows of it (a leading digit, a month's name).
+    """
 
     name: str
     stem: str
     sign: int
     spell: Callable[[int], str] = field(default=str, repr=False)
+    lead: Callable[[str], str] = field(default=lambda word: word[0], repr=False)
+    values: range | None = None
+    gap: int | None = None
 
     def winner(self, values: Sequence[int]) -> int:
         """The value that answers the question."""
@@ -56,12 +63,17 @@ class Task:
     @property
     def values(self) -> range:
         """Every value an operand can take: [10, 100) for two digits."""
-        return range(10 ** (self.digits - 1), 10**self.digits)
+        return self.kind.values or range(10 ** (self.digits - 1), 10**self.digits)
+
+    @property
+    def extent(self) -> str:
+        """Those values in words: "10 to 99"."""
+        return f"{self.kind.spell(self.values[0])} to {self.kind.spell(self.values[-1])}"
 
     @property
     def gap(self) -> int:
         """The paper's minimum gap g between the values of a sampled tuple: 10 for two digits, 100 for three."""
-        return int(10 ** (self.digits - 1))
+        return int(10 ** (self.digits - 1)) if self.kind.gap is None else self.kind.gap
 
     @property
     def operands(self) -> tuple[str, ...]:
@@ -83,6 +95,10 @@ class Task:
     def answer(self, values: Sequence[int]) -> int:
         """The operand that wins."""
         return self.kind.winner(values)
+
+    def lead(self, value: int) -> str:
+        """What the first answer token shows of a value: its leading digit. Sampled operands never share it."""
+        return self.kind.lead(self.kind.spell(value))
 
     def spans(self, values: Sequence[int]) -> tuple[tuple[int, int], ...]:
         """Where each operand of the question stands in `prompt(values)`: its first character, and one past its last."""
