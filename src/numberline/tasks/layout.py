@@ -69,31 +69,26 @@ def encode(tokenizer: Tokenizer, task: Task, operands: Sequence[Sequence[int]]) 
     """The task's prompts for these operands, tokenized, with the position of every operand."""
     if not operands:
         raise NumberlineError("no operands were given, so there is no prompt to encode: give at least one tuple")
-    # The reference prompt stands first: it fixes the prefix for every batch of this task.
-    rows = [reference(task), *(tuple(int(value) for value in row) for row in operands)]
+    # The reference prompt stands last: it fixes the prefix for every batch of this task.
+    rows = [*(tuple(int(value) for value in row) for row in operands), reference(task)]
     texts = [task.prompt(row) for row in rows]
     tokens = _tokenize(tokenizer, texts)
-    layouts = [_layout(task, row, text, token) for row, text, token in zip(rows, texts, tokens, strict=True)]
-    prefix = layouts[0]["y1.first"]
-    for text, token in zip(texts[1:], tokens[1:], strict=True):
-        if token.ids[:prefix] != tokens[0].ids[:prefix]:
+    names = [f"prompt {i} ({text[text.rindex(task.marker) :]!r})" for i, text in enumerate(texts, start=1)]
+    layouts = [_layout(task, *prompt) for prompt in zip(rows, names, texts, tokens, strict=True)]
+    prefix = layouts[-1]["y1.first"]
+    for name, layout, token in zip(names[:-1], layouts[:-1], tokens[:-1], strict=True):
+        if layout["y1.first"] != prefix or token.ids[:prefix] != tokens[-1].ids[:prefix]:
             raise NumberlineError(
-                f"the prompt {text!r} does not begin with the {prefix} tokens that {texts[0]!r} begins with, "
-                "so the operand changes how the words before it are split: use another tokenizer"
+                f"{name} does not begin with the {prefix} tokens that every prompt of the task must share: its operand "
+                "changes how the tokenizer splits the words before it, so use another tokenizer"
             )
-    for text, layout in zip(texts[2:], layouts[2:], strict=True):
-        if layout != layouts[1]:
+        if layout != layouts[0]:
             raise NumberlineError(
-                f"the prompts of a batch must have one token layout, but {text!r} has {layout} where {texts[1]!r} has "
-                f"{layouts[1]}: use operands that split into equally many tokens, or encode the two apart"
+                f"{name} has the token layout {layout}, but {names[0]} has {layouts[0]}: use operands that split into "
+                "equally many tokens, or encode the two apart"
             )
-    if layouts[1]["y1.first"] != prefix:
-        raise NumberlineError(
-            f"the first operand of {texts[1]!r} begins at token {layouts[1]['y1.first']} and that of {texts[0]!r} at "
-            f"token {prefix}, so the task's prompts do not share their prefix: use another tokenizer"
-        )
-    ids = torch.tensor([token.ids for token in tokens[1:]], dtype=torch.long)
-    return Prompts(tuple(texts[1:]), ids, layouts[1], prefix, tuple(rows[1:]))
+    ids = torch.tensor([token.ids for token in tokens[:-1]], dtype=torch.long)
+    return Prompts(tuple(texts[:-1]), ids, layouts[0], prefix, tuple(rows[:-1]))
 
 
 def reference(task: Task) -> tuple[int, ...]:
@@ -154,20 +149,20 @@ def _tokenize(tokenizer: Tokenizer, texts: Sequence[str]) -> list[_Tokens]:
     return result
 
 
-def _layout(task: Task, values: Sequence[int], text: str, tokens: _Tokens) -> dict[str, int]:
+def _layout(task: Task, values: Sequence[int], name: str, text: str, tokens: _Tokens) -> dict[str, int]:
     """The named positions of one prompt."""
     positions: dict[str, int] = {}
-    for name, (start, end) in zip(task.operands, task.spans(values), strict=True):
+    for operand, (start, end) in zip(task.operands, task.spans(values), strict=True):
         inside = [i for i, (a, b) in enumerate(tokens.offsets) if a < b and a < end and b > start]
         if not inside:
-            raise NumberlineError(f"no token of {text!r} covers {name}={text[start:end]!r}: use another tokenizer")
+            raise NumberlineError(f"no token of {name} covers {operand}={text[start:end]!r}: use another tokenizer")
         a, b = tokens.offsets[inside[0]][0], tokens.offsets[inside[-1]][1]
         if text[a:start].strip() or b > end:
             raise NumberlineError(
-                f"the tokenizer glues {name}={text[start:end]!r} of {text!r} to its neighbours as {text[a:b]!r}, so "
+                f"the tokenizer glues {operand}={text[start:end]!r} of {name} to its neighbours as {text[a:b]!r}, so "
                 "the number has no token of its own: use another tokenizer"
             )
-        positions[f"{name}.first"], positions[name] = inside[0], inside[-1]
+        positions[f"{operand}.first"], positions[operand] = inside[0], inside[-1]
     positions["last"] = len(tokens.ids) - 1
     return positions
 

@@ -1,0 +1,11 @@
+import pytest
+import tokenizer_zoo
+from transformers import PreTrainedTokenizerFast
+
+FAMILIES = ["qwen", "builtin", "llama3", "gpt2", "gpt2_with_eos", "llama2", "metaspace_whole"]
+
+
+@pytest.fixture(params=FAMILIES)
+def tokenizer(request: pytest.FixtureRequest) -> PreTrainedTokenizerFast:
+    """Each family of tokenizers in turn."""
+    return getattr(tokenizer_zoo, request.param)()
