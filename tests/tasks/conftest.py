@@ -2,7 +2,7 @@ import pytest
 import tokenizer_zoo
 from transformers import PreTrainedTokenizerFast
 
-FAMILIES = ["qwen", "builtin", "llama3", "gpt2", "gpt2_with_eos", "llama2", "metaspace_whole"]
+FAMILIES = ["qwen", "builtin", "smollm", "llama2", "gemma", "llama3", "gpt2", "gpt2_with_eos", "metaspace_whole"]
 
 
 @pytest.fixture(params=FAMILIES)

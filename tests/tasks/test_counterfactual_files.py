@@ -41,7 +41,7 @@ def test_text() -> None:
 def test_what_a_spreadsheet_makes_of_it(tmp_path: Path) -> None:
     """A byte-order mark, Windows line ends, blank lines, spaces, other columns, another order, no case."""
     path = tmp_path / "sheet.csv"
-    text = "note,corrupted_y1,corrupted_y2,clean_y1,clean_y2\r\n\r\nmine,20,40, 60 ,40\r\n\r\n"
+    text = "corrupted_y1,corrupted_y2,note,clean_y1,clean_y2\r\n\r\n20,40,mine, 60 ,40\r\n\r\n"
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())
     assert read_counterfactuals(path, Task()) == from_csv(Task(), HEADER + GOOD)
 

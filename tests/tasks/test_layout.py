@@ -116,7 +116,9 @@ def test_answer_tokens_are_what_the_prompt_is_continued_by(tokenizer: PreTrained
     ("name", "tokens"),
     [
         ("builtin", ["6", "1", "6"]),
+        ("smollm", ["6", "1", "6"]),
         ("llama2", ["6", "1", "6"]),
+        ("gemma", ["6", "1", "6"]),
         ("llama3", ["60", "10", "61"]),
         ("gpt2", ["60", "10", "61"]),
         ("gpt2_with_eos", ["60", "10", "61"]),

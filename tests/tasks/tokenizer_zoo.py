@@ -78,6 +78,15 @@ def gpt2() -> PreTrainedTokenizerFast:
 
 
 @cache
+def smollm() -> PreTrainedTokenizerFast:
+    """Digit by digit, otherwise as GPT-2."""
+    digits, words = pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    splitter = pre_tokenizers.Sequence([digits, words])
+    tokenizer = _trained(Tokenizer(models.BPE()), splitter, pre_tokenizers.ByteLevel.alphabet())
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+
+
+@cache
 def gpt2_with_eos() -> PreTrainedTokenizerFast:
     """The same, but it puts a special token after every text."""
     tokenizer = copy.deepcopy(gpt2().backend_tokenizer)
@@ -89,6 +98,15 @@ def gpt2_with_eos() -> PreTrainedTokenizerFast:
 def llama2() -> PreTrainedTokenizerFast:
     """Digit by digit, spaces written as ▁ and one more put in front of the text; begins with BOS."""
     return _metaspace(pre_tokenizers.Sequence([_words(), pre_tokenizers.Digits(True)]))
+
+
+@cache
+def gemma() -> PreTrainedTokenizerFast:
+    """As Llama 2, but nothing is put in front of the text."""
+    tokenizer = copy.deepcopy(llama2().backend_tokenizer)
+    tokenizer.normalizer = normalizers.Replace(" ", "▁")
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="never")
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", unk_token="<unk>")
 
 
 @cache

@@ -12,6 +12,7 @@
    the paper's prompts end in a space, and a model that reads a lone space token continues with "60", not " 60".
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -144,25 +145,26 @@ def _tokenize(tokenizer: Tokenizer, texts: Sequence[str]) -> list[_Tokens]:
     for ids, offsets, special in zip(
         encoded["input_ids"], encoded["offset_mapping"], encoded["special_tokens_mask"], strict=True
     ):
-        end = max((i + 1 for i, flag in enumerate(special) if not flag), default=0)
-        result.append(_Tokens(list(ids[:end]), [(int(a), int(b)) for a, b in offsets[:end]]))
+        end = len(ids) - next((i for i, flag in enumerate(reversed(special)) if not flag), len(ids))
+        result.append(_Tokens(list(ids[:end]), offsets[:end]))
     return result
 
 
 def _layout(task: Task, values: Sequence[int], name: str, text: str, tokens: _Tokens) -> dict[str, int]:
     """The named positions of one prompt."""
     positions: dict[str, int] = {}
+    starts, ends = zip(*tokens.offsets, strict=True)  # both rise along the text
     for operand, (start, end) in zip(task.operands, task.spans(values), strict=True):
-        inside = [i for i, (a, b) in enumerate(tokens.offsets) if a < b and a < end and b > start]
-        if not inside:
+        first, last = bisect_right(ends, start), bisect_left(starts, end) - 1
+        if first > last:
             raise NumberlineError(f"no token of {name} covers {operand}={text[start:end]!r}: use another tokenizer")
-        a, b = tokens.offsets[inside[0]][0], tokens.offsets[inside[-1]][1]
+        a, b = starts[first], ends[last]
         if text[a:start].strip() or b > end:
             raise NumberlineError(
                 f"the tokenizer glues {operand}={text[start:end]!r} of {name} to its neighbours as {text[a:b]!r}, so "
                 "the number has no token of its own: use another tokenizer"
             )
-        positions[f"{operand}.first"], positions[operand] = inside[0], inside[-1]
+        positions[f"{operand}.first"], positions[operand] = first, last
     positions["last"] = len(tokens.ids) - 1
     return positions
 
