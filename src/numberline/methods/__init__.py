@@ -1,0 +1,1 @@
+"""Small pure functions on the engine: metrics, intervals, fits."""

@@ -1,0 +1,1 @@
+"""Figures, tables and the page. Reads stored results only, never a model."""

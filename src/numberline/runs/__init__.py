@@ -1,0 +1,1 @@
+"""The run folder: results, resume, provenance."""

@@ -1,0 +1,51 @@
+# numberline: two commands on a fresh machine are `make run` and `make test`. Needs Python 3.11 or newer, pip, venv, make.
+#
+# Everything is installed from constraints.txt, in .venv; torch first, so that nothing else decides which build of it is
+# taken. Stamps in .venv say what is installed, so that a second call installs nothing.
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+INPUTS := pyproject.toml constraints.txt
+TORCH := $(shell grep '^torch==' constraints.txt)
+BUILD := $(shell grep -E '^(hatchling|editables)==' constraints.txt)
+export OMP_WAIT_POLICY ?= passive
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench install
+
+help: ## list what can be made
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 16
+
+run: $(VENV)/.stamp-run ## install everything and run the main job on the built-in model (results in runs/tiny)
+	$(BIN)/numberline run
+
+test: lint ## install what tests need, check style and types, run the whole suite
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.stamp-test ## ruff and strict type checking
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.stamp-test ## measure the engine's speed against other tools
+	$(BIN)/python benchmarks/run.py
+
+install: $(VENV)/.stamp-test ## only install, with what tests need
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "numberline needs Python 3.11 or newer: install it, or say make PYTHON=/path/to/python" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+# The package is built with the pinned tools, not in an isolated environment that takes the newest ones.
+$(VENV)/.stamp-run: $(INPUTS) | $(BIN)/python
+	$(PIP) $(TORCH)
+	$(PIP) $(BUILD)
+	$(PIP) --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.stamp-test: $(INPUTS) $(VENV)/.stamp-run
+	$(PIP) --no-build-isolation --editable '.[test,dev]'
+	@touch $@
