@@ -1,0 +1,208 @@
+"""The laboratory: a loaded model, the prompts it has seen, and any number of "what if" questions about them.
+
+    lab = numberline.load("tiny")
+    clean, corrupted = lab.record(clean_prompts), lab.record(corrupted_prompts)
+    lab.run(corrupted, [swap(resid(13).at("y1"), clean)], Read(logits=tokens))
+    lab.sweep(corrupted, [[swap(resid(layer).at(token), clean)] for layer … for token …], Read(logits=tokens))
+    lab.decode(corrupted, [swap(…)], steps=3)
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from numberline.engine import recording as recordings
+from numberline.engine.attention import installed
+from numberline.engine.decode import Decoder
+from numberline.engine.edits import Edit
+from numberline.engine.memory import Memory
+from numberline.engine.recording import Keep, Recording
+from numberline.engine.sites import Site, check
+from numberline.engine.wave import Condition, Sink, Wave, resolve
+from numberline.errors import NumberlineError
+from numberline.models.families import Network
+from numberline.models.loading import Loaded
+from numberline.tasks.layout import Prompts
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """What to read of a run.
+
+    `logits`: tokens whose logits at the last position are wanted, some for each example; `argmax`: the most likely next
+    token over the whole vocabulary, with its margin over the second; `sites`: activations, after the edits.
+    """
+
+    logits: Int[Tensor, "n chosen"] | None = None
+    argmax: bool = False
+    sites: Sequence[Site] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What was read. From a sweep, every tensor has a leading axis of conditions; from a run, none."""
+
+    logits: Float[Tensor, "*conditions n chosen"] | None = None
+    argmax: Int[Tensor, "*conditions n"] | None = None
+    margin: Float[Tensor, "*conditions n"] | None = None
+    at: dict[Site, Float[Tensor, "*conditions n tokens d"]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Lab:
+    """A loaded model with its engine."""
+
+    loaded: Loaded
+    memory: Memory
+
+    @classmethod
+    def of(cls, loaded: Loaded) -> "Lab":
+        """Set up the engine for a loaded model."""
+        network = loaded.network
+        return cls(loaded, Memory(network.d_model, network.d_mlp, network.dtype.itemsize, network.blocks[0].device))
+
+    @property
+    def network(self) -> Network:
+        """The model's parts."""
+        return self.loaded.network
+
+    def cost(self, prompts: Prompts, keep: Iterable[Keep] = (), dtype: torch.dtype | None = None) -> int:
+        """Bytes that recording these prompts would hold."""
+        return recordings.size(self.network, prompts, keep, dtype)
+
+    def record(
+        self,
+        prompts: Prompts,
+        keep: Iterable[Keep] = (),
+        dtype: torch.dtype | None = None,
+        device: torch.device | str | None = None,
+    ) -> Recording:
+        """Run the prompts un-edited and keep what edits resume from (in `dtype`, on `device`, when given)."""
+        return recordings.record(self.network, self.memory, prompts, keep, dtype, device)
+
+    def run(self, recording: Recording, edits: Sequence[Edit], read: Read, grad: bool = False) -> Reading:
+        """One edited run. With no edits: the recording's own readings. With `grad`, autograd sees the suffix."""
+        found = self.sweep(recording, [edits], read, grad)
+        return Reading(
+            logits=None if found.logits is None else found.logits[0],
+            argmax=None if found.argmax is None else found.argmax[0],
+            margin=None if found.margin is None else found.margin[0],
+            at={site: values[0] for site, values in found.at.items()},
+        )
+
+    def sweep(
+        self,
+        recording: Recording,
+        conditions: Sequence[Sequence[Edit]],
+        read: Read,
+        grad: bool = False,
+        progress: Callable[[int], object] | None = None,
+    ) -> Reading:
+        """Many edited runs of the same prompts, batched together. `progress` is told conditions × examples done."""
+        if not conditions:
+            raise NumberlineError("a sweep needs at least one condition")
+        for site in read.sites:
+            check(site, self.network)
+        resolved = [resolve(recording, edits) for edits in conditions]
+        wants_logits = read.logits is not None or read.argmax
+        if not wants_logits and not read.sites:
+            raise NumberlineError("nothing is read: ask for logits, argmax or sites")
+        last = self.network.n_layers - 1 if wants_logits else max(site.layer for site in read.sites)
+        gradient = torch.enable_grad() if grad else torch.no_grad()
+        with gradient, installed(self.network.model):
+            sinks = [self._sink(recording, site, len(resolved)) for site in read.sites]
+            finals = self._finals(recording, resolved, sinks, last, grad, progress)
+            return self._reading(recording, read, sinks, finals if wants_logits else None)
+
+    def decode(
+        self, recording: Recording, conditions: Sequence[Sequence[Edit]], steps: int
+    ) -> Int[Tensor, "conditions n steps"]:
+        """Greedy continuation of each condition. Edits hold at prompt positions; EVERYWHERE also at generated ones."""
+        resolved = [resolve(recording, edits, steps) for edits in conditions]
+        out = torch.zeros(len(resolved), len(recording), steps, dtype=torch.long)
+        with torch.no_grad(), installed(self.network.model):
+            for numbers, examples in self._waves(recording, resolved, list(range(len(resolved)))):
+                wave = self._wave(recording, resolved, numbers, examples, [], self.network.n_layers - 1)
+                out[numbers, examples] = Decoder(wave).run(steps).cpu()
+        return out
+
+    def _wave(
+        self,
+        recording: Recording,
+        resolved: list[Condition],
+        numbers: list[int],
+        examples: slice,
+        sinks: list[Sink],
+        last: int,
+    ) -> Wave:
+        return Wave(recording, [resolved[i] for i in numbers], examples, sinks, numbers, last)
+
+    def _sink(self, recording: Recording, site: Site, conditions: int) -> Sink:
+        """Room for a read, filled with the un-edited values: what no edit reaches stays as recorded."""
+        tokens = site.tokens(recording.prompts.positions, recording.length)
+        values = recording.value(site)
+        return Sink(site, tokens, values.expand(conditions, *values.shape).clone())
+
+    def _finals(
+        self,
+        recording: Recording,
+        resolved: list[Condition],
+        sinks: list[Sink],
+        last: int,
+        grad: bool,
+        progress: Callable[[int], object] | None,
+    ) -> Float[Tensor, "conditions n d_model"]:
+        """The residual leaving the last block at the last token, for every condition."""
+        length, layer = recording.length, self.network.n_layers - 1
+        plain = recording.span("resid", layer, length - 1, length)[:, 0]
+        finals = list(plain.expand(len(resolved), *plain.shape)) if grad else plain.repeat(len(resolved), 1, 1)
+        moving = [number for number, condition in enumerate(resolved) if not condition.inert]
+        for numbers, examples in self._waves(recording, resolved, moving, grad):
+            found = self._wave(recording, resolved, numbers, examples, sinks, last).run()
+            for number, final in zip(numbers, found, strict=True):
+                if grad:
+                    finals[number] = final
+                else:
+                    finals[number][examples] = final.to(plain.device)
+            if progress is not None:
+                progress(found.shape[0] * found.shape[1])
+        return torch.stack(list(finals))
+
+    def _waves(
+        self, recording: Recording, resolved: list[Condition], moving: list[int], grad: bool = False
+    ) -> Iterator[tuple[list[int], slice]]:
+        """Conditions that start at the same token, and as many examples as fit, at a time."""
+        groups: dict[int, list[int]] = {}
+        for number in moving:
+            groups.setdefault(resolved[number].token, []).append(number)
+        for token, numbers in sorted(groups.items()):
+            rows = len(numbers) * len(recording) if grad else self.memory.wave(recording.length - token)
+            together = max(min(len(numbers), rows), 1)
+            for start in range(0, len(numbers), together):
+                chosen = numbers[start : start + together]
+                step = max(min(rows // len(chosen), len(recording)), 1)
+                for first in range(0, len(recording), step):
+                    yield chosen, slice(first, min(first + step, len(recording)))
+
+    def _reading(self, recording: Recording, read: Read, sinks: list[Sink], finals: Tensor | None) -> Reading:
+        at = {sink.site: sink.values for sink in sinks}
+        if finals is None:
+            return Reading(at=at)
+        shape, rows = finals.shape[:2], finals.flatten(0, 1)
+        logits = argmax = margin = None
+        if read.logits is not None:
+            if read.logits.shape[0] != len(recording):
+                raise NumberlineError(
+                    f"logits were asked for {read.logits.shape[0]} examples, but the run has {len(recording)}"
+                )
+            tokens = read.logits.repeat(shape[0], 1)
+            logits = self.network.logits(rows, tokens).unflatten(0, shape)
+        if read.argmax:
+            top = [self.network.logits(part).topk(2, dim=-1) for part in rows.split(256)]
+            values, indices = torch.cat([t.values for t in top]), torch.cat([t.indices for t in top])
+            argmax = indices[:, 0].unflatten(0, shape)
+            margin = (values[:, 0] - values[:, 1]).unflatten(0, shape)
+        return Reading(logits, argmax, margin, at)

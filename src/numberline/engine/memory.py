@@ -1,0 +1,74 @@
+"""How many rows go through a block at once: found, not configured.
+
+A block is run on slices of the batch. A slice is sized so that the widest activation of a block fits a budget: on a CPU
+one that stays near the caches while the matrix products are still large, on an accelerator a share of the free memory.
+When memory runs out the slice is halved and the same rows run again, so the answer never depends on the size.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+
+from numberline.errors import NumberlineError
+
+T = TypeVar("T")
+
+CPU_SLICE = 96 * 2**20
+"""Bytes of the widest activations of a slice on a CPU: measured, see docs/engine.md."""
+CPU_WAVE = 2**30
+"""Bytes of residual stream that edited rows may hold at once on a CPU."""
+SHARE = 0.25
+"""The share of an accelerator's free memory for each of the two."""
+
+
+@dataclass
+class Memory:
+    """Turns tokens per row into rows per slice, and halves on out-of-memory."""
+
+    d_model: int
+    d_mlp: int
+    itemsize: int
+    device: torch.device
+    shrink: int = 1
+
+    def slices(self, rows: int, tokens: int) -> Iterator[slice]:
+        """Consecutive slices of `rows` rows of `tokens` tokens each."""
+        most = self._fit(CPU_SLICE, max(tokens, 1) * (3 * self.d_mlp + 8 * self.d_model) * self.itemsize)
+        step = -(-rows // -(-rows // max(most // self.shrink, 1))) if rows else 1
+        for start in range(0, rows, step):
+            yield slice(start, min(start + step, rows))
+
+    def wave(self, tokens: int) -> int:
+        """How many rows of `tokens` tokens may be under way at once."""
+        return self._fit(CPU_WAVE, max(tokens, 1) * 4 * self.d_model * self.itemsize)
+
+    def over(self, rows: int, tokens: int, run: Callable[[slice], T]) -> list[T]:
+        """Run a function over slices of rows; on out-of-memory, again from the start with smaller slices."""
+        while True:
+            try:
+                return [run(piece) for piece in self.slices(rows, tokens)]
+            except (torch.OutOfMemoryError, RuntimeError) as error:
+                if not _is_out_of_memory(error):
+                    raise
+                if next(iter(self.slices(rows, tokens))).stop <= 1:
+                    raise NumberlineError(
+                        f"one prompt does not fit the memory of {self.device}: use a smaller model, a half-precision "
+                        "dtype, or spread the model over devices with device_map"
+                    ) from error
+                self.shrink *= 2
+                if self.device.type == "cuda":
+                    torch.cuda.empty_cache()
+
+    def _fit(self, cpu: int, each: int) -> int:
+        budget: float = cpu
+        if self.device.type == "cuda":
+            budget = torch.cuda.mem_get_info(self.device)[0] * SHARE
+        elif self.device.type == "mps":
+            budget = (torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory()) * SHARE
+        return max(int(budget // each), 1)
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)

@@ -1,0 +1,274 @@
+"""An un-edited run, kept so that edits can resume from it.
+
+1. The tokens that all prompts share run once, in a batch of one.
+2. The question's tokens run for every prompt, attending to that one copy of the prefix.
+3. Kept at every layer: the residual leaving the block, the pre-MLP residual, keys and values. On request also what
+   attention and MLP write, the heads before the output projection, the neurons and the attention weights.
+
+What was not kept is computed again when it is asked for, from the residual that enters its block: half a block's work,
+so `keep` is about time, never about what can be read.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from numberline.engine.attention import Past, installed
+from numberline.engine.blocks import attend, feed
+from numberline.engine.memory import Memory
+from numberline.engine.sites import Site
+from numberline.errors import NumberlineError
+from numberline.models.families import Network
+from numberline.tasks.layout import Prompts
+
+Keep = Literal["attn", "mlp", "z", "neurons", "pattern"]
+EXTRAS: tuple[Keep, ...] = ("attn", "mlp", "z", "neurons", "pattern")
+"""What a recording keeps on request. `z`: the heads before the output projection; `pattern`: attention weights."""
+
+Key = tuple[str, int]
+
+
+@dataclass(eq=False)
+class Recording:
+    """Activations of one batch of prompts; made by `Lab.record`."""
+
+    prompts: Prompts
+    network: Network
+    memory: Memory
+    prefix: dict[Key, Tensor] = field(default_factory=dict)
+    """(kind, layer) → tokens first, batch of one: the shared tokens. Keys and values: heads first."""
+    question: dict[Key, Tensor] = field(default_factory=dict)
+    """(kind, layer) → examples first: the tokens after the prefix."""
+    _recent: tuple[tuple[str, int, int, int] | None, Tensor] = (None, torch.empty(0))
+
+    def __len__(self) -> int:
+        return len(self.prompts)
+
+    @property
+    def length(self) -> int:
+        """Tokens in a prompt."""
+        return int(self.prompts.ids.shape[1])
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held."""
+        return sum(tensor.nbytes for store in (self.prefix, self.question) for tensor in store.values())
+
+    def same_up_to(self, other: "Recording", token: int) -> bool:
+        """Whether two recordings are of the same tokens, up to and including this one: then so are the activations."""
+        mine, theirs = self.prompts.ids[:, : token + 1], other.prompts.ids[:, : token + 1]
+        return self.network is other.network and torch.equal(mine, theirs)
+
+    def span(
+        self, kind: str, layer: int, start: int, stop: int, examples: slice = slice(None)
+    ) -> Float[Tensor, "examples tokens d"]:
+        """A kept activation at tokens start … stop-1, on its block's device and in the model's dtype."""
+        shared = self.prompts.prefix
+        device = self.network.blocks[max(layer, 0)].device
+        late = self.question[kind, layer][examples, max(start - shared, 0) : max(stop - shared, 0)]
+        late = late.to(device, self.network.dtype)
+        if start >= shared:
+            return late
+        early = self.prefix[kind, layer][start : min(stop, shared)].to(device, self.network.dtype)
+        return torch.cat([early.expand(late.shape[0], *early.shape), late], 1)
+
+    def past(self, layer: int, start: int, examples: slice = slice(None)) -> Past:
+        """What tokens from `start` on attend to at this layer, as recorded."""
+        shared, dtype, device = self.prompts.prefix, self.network.dtype, self.network.blocks[layer].device
+        past = Past(start)
+        if min(start, shared) > 0:
+            past.prefix_keys = self.prefix["keys", layer][:, : min(start, shared)].to(device, dtype)
+            past.prefix_values = self.prefix["values", layer][:, : min(start, shared)].to(device, dtype)
+        if start > shared:
+            past.keys = self.question["keys", layer][examples, :, : start - shared].to(device, dtype)
+            past.values = self.question["values", layer][examples, :, : start - shared].to(device, dtype)
+        return past
+
+    def value(self, site: Site, examples: slice = slice(None)) -> Float[Tensor, "examples tokens d"]:
+        """The activation at a site, at its tokens in ascending order: kept, or computed from what was kept."""
+        tokens = site.tokens(self.prompts.positions, self.length)
+        kind = "z" if site.kind == "head" else site.kind
+        return select(self.network, site, self.raw(kind, site.layer, tokens, examples))
+
+    def keeps(self, kind: str, layer: int, start: int) -> bool:
+        """Whether an activation is stored from this token on."""
+        return (kind, layer) in self.question and (start >= self.prompts.prefix or (kind, layer) in self.prefix)
+
+    def raw(
+        self, kind: str, layer: int, tokens: tuple[int, ...], examples: slice = slice(None)
+    ) -> Float[Tensor, "examples tokens d"]:
+        """A whole layer's activation (every head, every neuron) at some tokens."""
+        start, stop = tokens[0], tokens[-1] + 1
+        columns = [token - start for token in tokens]
+        if self.keeps(kind, layer, start):
+            return self.span(kind, layer, start, stop, examples)[:, columns]
+        if self._recent[0] != (kind, layer, start, stop):
+            # A sweep over heads or neuron sets asks for the same layer many times.
+            self._recent = (kind, layer, start, stop), self._again(kind, layer, start, stop)
+        return self._recent[1][examples][:, columns]
+
+    def keys_and_values(
+        self, layer: int, start: int, stop: int, examples: slice = slice(None)
+    ) -> tuple[Float[Tensor, "n kv_heads tokens head_dim"], Float[Tensor, "n kv_heads tokens head_dim"]]:
+        """Recorded keys and values at tokens start … stop-1, one copy per example."""
+        found = []
+        for kind in ("keys", "values"):
+            shared = self.prompts.prefix
+            device, dtype = self.network.blocks[layer].device, self.network.dtype
+            late = self.question[kind, layer][examples, :, max(start - shared, 0) : max(stop - shared, 0)]
+            if start < shared:
+                early = self.prefix[kind, layer][:, start : min(stop, shared)]
+                late = torch.cat([early.expand(late.shape[0], *early.shape), late], 2)
+            found.append(late.to(device, dtype))
+        return found[0], found[1]
+
+    def _again(self, kind: str, layer: int, start: int, stop: int) -> Tensor:
+        """Re-run the half block that computes this activation, at these tokens only, from the recorded residual."""
+
+        def run(rows: slice) -> Tensor:
+            tap = Keeper({kind})
+            x = self.span("resid", layer - 1, start, stop, rows)
+            if kind in ("neurons", "mlp"):
+                feed(self.network, layer, x, self.span("mid", layer, start, stop, rows), tap)
+                return tap.found[kind]
+            past = self.past(layer, start, rows)
+            past.want_weights = kind == "pattern"
+            attend(self.network, layer, x, tap, past)
+            return pattern(past, self.length) if kind == "pattern" else tap.found[kind]
+
+        with torch.no_grad(), installed(self.network.model):
+            return torch.cat(self.memory.over(len(self), stop - start, run))
+
+
+@dataclass
+class Keeper:
+    """A tap that keeps what it sees and changes nothing."""
+
+    names: set[str]
+    found: dict[str, Tensor] = field(default_factory=dict)
+
+    def wants(self, name: str) -> bool:
+        """Whether this activation is kept."""
+        return name in self.names
+
+    def __call__(self, name: str, value: Tensor) -> Tensor:
+        """Keep it."""
+        if name in self.names:
+            self.found[name] = value
+        return value
+
+
+def pattern(past: Past, length: int) -> Float[Tensor, "rows new heads_tokens"]:
+    """Attention weights as one row per new token: every head's weights over all `length` tokens, concatenated."""
+    weights = past.kept["weights"].transpose(1, 2)
+    weights = torch.nn.functional.pad(weights, (0, length - weights.shape[-1]))
+    return weights.flatten(2)
+
+
+def select(network: Network, site: Site, found: Float[Tensor, "n tokens w"]) -> Float[Tensor, "n tokens d"]:
+    """The part of a layer's activation that a site names: one head's contribution, some neurons, one head's weights."""
+    if site.kind == "head":
+        (head,), width = site.index, network.head_dim
+        return contribution(network, site.layer, head, found[..., head * width : (head + 1) * width])
+    if site.kind == "neurons" and site.index:
+        return found[..., list(site.index)]
+    if site.kind == "pattern":
+        return found.unflatten(-1, (network.n_heads, -1))[..., site.index[0], :]
+    return found
+
+
+def contribution(
+    network: Network, layer: int, head: int, z: Float[Tensor, "*n head_dim"]
+) -> Float[Tensor, "*n d_model"]:
+    """z_h W_O: what one head adds to the output projection's result, in fp32 or better."""
+    width = network.head_dim
+    precise = torch.promote_types(z.dtype, torch.float32)
+    weight = network.blocks[layer].out_matrix[head * width : (head + 1) * width]
+    return z.to(weight.device, precise) @ weight.to(precise)
+
+
+def size(network: Network, prompts: Prompts, keep: Iterable[Keep] = (), dtype: torch.dtype | None = None) -> int:
+    """Bytes that a recording of these prompts will hold."""
+    extras = check_keep(keep)
+    config = network.model.config
+    kv_width = (getattr(config, "num_key_value_heads", None) or network.n_heads) * network.head_dim
+    length = int(prompts.ids.shape[1])
+    widths = {
+        "attn": network.d_model,
+        "mlp": network.d_model,
+        "z": network.n_heads * network.head_dim,
+        "neurons": network.d_mlp,
+        "pattern": network.n_heads * length,
+    }
+    always = 2 * network.d_model + 2 * kv_width
+    question = always + sum(widths[name] for name in extras)
+    tokens = len(prompts) * (length - prompts.prefix)
+    values = network.n_layers * (prompts.prefix * always + tokens * question)
+    values += network.d_model * (prompts.prefix + tokens)
+    return values * (dtype or network.dtype).itemsize
+
+
+def check_keep(keep: Iterable[str]) -> set[str]:
+    """The extras asked for, or a refusal that lists what there is."""
+    extras = set(keep)
+    unknown = extras - set(EXTRAS)
+    if unknown:
+        raise NumberlineError(f"a recording cannot keep {sorted(unknown)[0]!r}: choose from {', '.join(EXTRAS)}")
+    return extras
+
+
+def record(
+    network: Network,
+    memory: Memory,
+    prompts: Prompts,
+    keep: Iterable[Keep] = (),
+    dtype: torch.dtype | None = None,
+    device: torch.device | str | None = None,
+) -> Recording:
+    """Run the prompts once. `dtype` and `device` say how the recording is kept, not how the model computes."""
+    extras = check_keep(keep)
+    recording = Recording(prompts, network, memory)
+    shared, length = prompts.prefix, int(prompts.ids.shape[1])
+
+    def put(tensor: Tensor) -> Tensor:
+        return tensor.to(device or tensor.device, dtype or tensor.dtype)
+
+    with torch.no_grad(), installed(network.model):
+        if shared:
+            x = network.embed(prompts.ids[:1, :shared], 0)
+            for (kind, layer), tensor in _run(recording, x, 0, slice(0, 1), set()):
+                recording.prefix[kind, layer] = put(tensor[0])
+
+        def run(rows: slice) -> None:
+            x = network.embed(prompts.ids[rows, shared:], shared)
+            for key, tensor in _run(recording, x, shared, rows, extras):
+                if key not in recording.question:
+                    empty = torch.empty(len(prompts), *tensor.shape[1:], dtype=dtype or tensor.dtype)
+                    recording.question[key] = empty.to(device or tensor.device)
+                recording.question[key][rows] = put(tensor)
+
+        memory.over(len(prompts), length - shared, run)
+    return recording
+
+
+def _run(
+    recording: Recording, x: Tensor, start: int, rows: slice, extras: set[str]
+) -> Iterable[tuple[Key, Tensor]]:
+    """The plain forward pass, block by block, giving out what is to be kept."""
+    network = recording.network
+    yield ("resid", -1), x
+    for layer in range(network.n_layers):
+        past = recording.past(layer, start, rows)
+        past.want_keys, past.want_weights = True, "pattern" in extras
+        tap = Keeper({"mid", "resid"} | extras)
+        x = feed(network, layer, x, attend(network, layer, x, tap, past), tap)
+        yield ("keys", layer), past.kept["keys"]
+        yield ("values", layer), past.kept["values"]
+        if "pattern" in extras:
+            yield ("pattern", layer), pattern(past, recording.length)
+        for kind, tensor in tap.found.items():
+            yield (kind, layer), tensor
