@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from conftest import Bench
+from benches import Bench
 from oracle import OracleEdit
 
 from numberline.engine.edits import add, swap, zero
@@ -21,14 +21,14 @@ def test_unedited_decoding_is_the_models_own(any_bench: Bench):
 
 
 def test_edited_decoding_is_the_oracles(any_bench: Bench):
-    bench, ids, vector = any_bench, any_bench.corrupted.prompts.ids, torch.linspace(-3, 3, 32)
+    bench, ids, vector = any_bench, any_bench.corrupted.prompts.ids, torch.linspace(-9, 9, 32)
     clean = bench.found["clean"]
     ablated = tuple(range(0, 48, 2))
     conditions = {
         "swap": ([swap(resid(0).at("y1"), bench.clean)],
                  [OracleEdit("resid", 0, [29], lambda x: clean["resid", 0][:, [29]])]),
         "late": ([add(resid(1).at("last"), vector)], [OracleEdit("resid", 1, [35], lambda x: x + vector.to(x))]),
-        "in the prefix": ([add(resid(0).at(20), 4 * vector)], [OracleEdit("resid", 0, [20], lambda x: x + 4 * vector.to(x))]),
+        "in the prefix": ([add(resid(0).at(20), vector)], [OracleEdit("resid", 0, [20], lambda x: x + vector.to(x))]),
         "head": ([zero(head(1, 2).at(("y2", "last")))], [OracleEdit("head", 1, [33, 35], torch.zeros_like, (2,))]),
         "everywhere": ([zero(neurons(1, ablated).at(EVERYWHERE))],
                        [OracleEdit("neurons", 1, None, torch.zeros_like, ablated)]),
@@ -45,7 +45,7 @@ def test_edited_decoding_is_the_oracles(any_bench: Bench):
             want = bench.oracle.decode(ids, edits, STEPS)
             assert torch.equal(got[number], want), name
             changed += not torch.equal(want, plain)
-    assert changed >= 2, "too few edits change the text to show anything"
+    assert changed, "no edit changes the text, so nothing is shown"
 
 
 def test_only_constants_can_hold_at_generated_tokens(qwen_bench: Bench):

@@ -5,7 +5,7 @@ import resource
 
 import pytest
 import torch
-from conftest import Bench, bench, small_model
+from benches import Bench, bench, small_model
 from transformers import AutoTokenizer
 
 from numberline.engine.checks import verify
@@ -30,7 +30,9 @@ def random_basis(width: int, rank: int, seed: int = 0) -> torch.Tensor:
     return torch.linalg.qr(torch.randn(width, rank, generator=torch.Generator().manual_seed(seed)).double())[0]
 
 
-@pytest.mark.parametrize("site", [resid(1), mid(1), attn(1), mlp(1), head(1, 1), neurons(1), neurons(1, (1, 5))], ids=str)
+@pytest.mark.parametrize(
+    "site", [resid(1), mid(1), attn(1), mlp(1), head(1, 1), neurons(1), neurons(1, (1, 5))], ids=str
+)
 def test_a_swap_with_itself_is_the_identity(qwen_bench: Bench, site):
     plain = logits(qwen_bench, [])
     edited = logits(qwen_bench, [swap(site.at("y1"), qwen_bench.corrupted.value(site.at("y1")))])
@@ -62,7 +64,9 @@ def test_source_and_target_may_be_different_places(qwen_bench: Bench):
     edit = swap(resid(1).at("y1"), qwen_bench.clean, source_site=resid(0).at("y2"))
     same = swap(resid(1).at("y1"), qwen_bench.clean.value(resid(0).at("y2")))
     assert torch.equal(logits(qwen_bench, [edit]), logits(qwen_bench, [same]))
-    assert (logits(qwen_bench, [edit]) - logits(qwen_bench, [swap(resid(1).at("y1"), qwen_bench.clean)])).abs().max() > 1e-4
+    assert (
+        logits(qwen_bench, [edit]) - logits(qwen_bench, [swap(resid(1).at("y1"), qwen_bench.clean)])
+    ).abs().max() > 1e-4
 
 
 def test_a_swap_that_cannot_change_anything_costs_nothing_and_changes_nothing(qwen_bench: Bench, monkeypatch):
@@ -73,12 +77,13 @@ def test_a_swap_that_cannot_change_anything_costs_nothing_and_changes_nothing(qw
 
 def test_a_recording_is_not_changed_by_runs(qwen_bench: Bench):
     recording = qwen_bench.corrupted
-    before = {key: value.clone() for store in (recording.prefix, recording.question) for key, value in store.items()}
+    stores = (recording.prefix, recording.question)
+    before = [{key: value.clone() for key, value in store.items()} for store in stores]
     edits = [add(site.at("y1"), torch.ones(())) for site in (resid(0), head(1, 1), attn(1), mid(1), neurons(1), mlp(1))]
     logits(qwen_bench, edits)
     qwen_bench.lab.decode(recording, [edits, [zero(neurons(0).at(EVERYWHERE))]], 2)
-    stores = (recording.prefix, recording.question)
-    assert all(torch.equal(before[key], value) for store in stores for key, value in store.items())
+    for old, store in zip(before, stores, strict=True):
+        assert all(torch.equal(old[key], value) for key, value in store.items())
 
 
 def test_the_size_of_the_batch_does_not_matter(qwen_bench: Bench):

@@ -1,8 +1,8 @@
-"""Engine logits equal the oracle's, for every family, every site, every edit, at several positions, alone and combined."""
+"""Engine logits equal the oracle's: every family, site and edit, at several positions, alone and combined."""
 
 import pytest
 import torch
-from conftest import Bench
+from benches import Bench
 from oracle import OracleEdit
 
 from numberline.engine.edits import Edit, add, set_coordinates, swap, zero
@@ -11,7 +11,18 @@ from numberline.engine.sites import EVERYWHERE, Site, attn, head, mid, mlp, neur
 from numberline.engine.subspace import Subspace
 from numberline.errors import NumberlineError
 
-SITES = [resid(-1), resid(0), resid(1), mid(1), attn(1), mlp(1), head(1, 0), head(1, 3), neurons(1), neurons(0, (3, 7, 20))]
+SITES = [
+    resid(-1),
+    resid(0),
+    resid(1),
+    mid(1),
+    attn(1),
+    mlp(1),
+    head(1, 0),
+    head(1, 3),
+    neurons(1),
+    neurons(0, (3, 7, 20)),
+]
 POSITIONS = ["y1", "y2.first", "last", ("y1", "y2"), 27]  # 27: the last token of the shared prefix
 READ = Read(logits=torch.arange(306).repeat(4, 1), argmax=True)
 
@@ -117,7 +128,9 @@ def test_edits_compose_in_order(any_bench: Bench, number: int):
         oracle.append(plain)
     with torch.no_grad():
         want = any_bench.oracle.logits(any_bench.corrupted.prompts.ids, oracle)
-        fewer = [any_bench.oracle.logits(any_bench.corrupted.prompts.ids, oracle[:i] + oracle[i + 1 :]) for i in range(2)]
+        fewer = [
+            any_bench.oracle.logits(any_bench.corrupted.prompts.ids, oracle[:i] + oracle[i + 1 :]) for i in range(2)
+        ]
     assert all(any_bench.moved(want, other) for other in fewer), "the first two edits must matter"
     got = any_bench.lab.run(any_bench.corrupted, engine, READ).logits
     assert any_bench.close(got, want)

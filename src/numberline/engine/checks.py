@@ -58,9 +58,12 @@ def _check_parts(lab: Lab, layer: int, x: Tensor, allowed: float) -> None:
         handle.remove()
     width = network.head_dim
     total = sum(
-        contribution(network, layer, h, tap.found["z"][..., h * width : (h + 1) * width]) for h in range(network.n_heads)
+        contribution(network, layer, h, tap.found["z"][..., h * width : (h + 1) * width])
+        for h in range(network.n_heads)
     )
-    _compare(f"the sum of the heads of block {layer}", _with_bias(total, block.out_projection), tap.found["out"], allowed)
+    _compare(
+        f"the sum of the heads of block {layer}", _with_bias(total, block.out_projection), tap.found["out"], allowed
+    )
     written = tap.found["neurons"].to(torch.promote_types(network.dtype, torch.float32)) @ block.down_matrix.to(
         torch.promote_types(network.dtype, torch.float32)
     )
@@ -79,5 +82,5 @@ def _compare(what: str, found: Tensor | None, truth: Tensor, allowed: float) -> 
     if not error <= allowed:
         raise NumberlineError(
             f"{what} differs from the model's own forward pass by {error:.2g} (allowed: {allowed:g}), so this model "
-            "does not compute as its architecture's row in numberline/models/families.py says: do not trust results on it"
+            "does not compute as its row in numberline/models/families.py says: do not trust results on it"
         )

@@ -35,7 +35,7 @@ class Decoder:
             wave.active = list(range(len(wave.conditions)))  # from here on, rows are in the order of the conditions
         for step in range(1, steps):
             chosen.append(self._most_likely(self._token(chosen[-1], wave.recording.length + step - 1)))
-        return torch.stack(chosen, dim=1).unflatten(0, (len(wave.conditions), -1))
+        return torch.stack(chosen, dim=1).reshape(len(wave.conditions), -1, steps)
 
     def _most_likely(self, final: Tensor) -> Int[Tensor, " rows"]:
         logits = self.wave.recording.network.logits
@@ -69,7 +69,9 @@ class Decoder:
             def run(rows: slice, layer: int = layer, x: Tensor = x, prefix: Past = prefix) -> tuple[Tensor, ...]:
                 keys, values = self.past[layer]
                 tap = WaveTap(wave, layer, rows, (position,))
-                past = Past(position, prefix.prefix_keys, prefix.prefix_values, keys[rows], values[rows], want_keys=True)
+                past = Past(
+                    position, prefix.prefix_keys, prefix.prefix_values, keys[rows], values[rows], want_keys=True
+                )
                 out = feed(network, layer, x[rows], attend(network, layer, x[rows], tap, past), tap)
                 return out, past.kept["keys"], past.kept["values"]
 

@@ -1,10 +1,10 @@
 """The laboratory: a loaded model, the prompts it has seen, and any number of "what if" questions about them.
 
-    lab = numberline.load("tiny")
-    clean, corrupted = lab.record(clean_prompts), lab.record(corrupted_prompts)
-    lab.run(corrupted, [swap(resid(13).at("y1"), clean)], Read(logits=tokens))
-    lab.sweep(corrupted, [[swap(resid(layer).at(token), clean)] for layer … for token …], Read(logits=tokens))
-    lab.decode(corrupted, [swap(…)], steps=3)
+lab = numberline.load("tiny")
+clean, corrupted = lab.record(clean_prompts), lab.record(corrupted_prompts)
+lab.run(corrupted, [swap(resid(13).at("y1"), clean)], Read(logits=tokens))
+lab.sweep(corrupted, [[swap(resid(layer).at(token), clean)] for layer … for token …], Read(logits=tokens))
+lab.decode(corrupted, [swap(…)], steps=3)
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -199,10 +199,10 @@ class Lab:
                     f"logits were asked for {read.logits.shape[0]} examples, but the run has {len(recording)}"
                 )
             tokens = read.logits.repeat(shape[0], 1)
-            logits = self.network.logits(rows, tokens).unflatten(0, shape)
+            logits = self.network.logits(rows, tokens).reshape(*shape, -1)
         if read.argmax:
             top = [self.network.logits(part).topk(2, dim=-1) for part in rows.split(256)]
             values, indices = torch.cat([t.values for t in top]), torch.cat([t.indices for t in top])
-            argmax = indices[:, 0].unflatten(0, shape)
-            margin = (values[:, 0] - values[:, 1]).unflatten(0, shape)
+            argmax = indices[:, 0].reshape(shape)
+            margin = (values[:, 0] - values[:, 1]).reshape(shape)
         return Reading(logits, argmax, margin, at)

@@ -177,7 +177,7 @@ def select(network: Network, site: Site, found: Float[Tensor, "n tokens w"]) -> 
     if site.kind == "neurons" and site.index:
         return found[..., list(site.index)]
     if site.kind == "pattern":
-        return found.unflatten(-1, (network.n_heads, -1))[..., site.index[0], :]
+        return found.reshape(*found.shape[:-1], network.n_heads, -1)[..., site.index[0], :]
     return found
 
 
@@ -255,9 +255,7 @@ def record(
     return recording
 
 
-def _run(
-    recording: Recording, x: Tensor, start: int, rows: slice, extras: set[str]
-) -> Iterable[tuple[Key, Tensor]]:
+def _run(recording: Recording, x: Tensor, start: int, rows: slice, extras: set[str]) -> Iterable[tuple[Key, Tensor]]:
     """The plain forward pass, block by block, giving out what is to be kept."""
     network = recording.network
     yield ("resid", -1), x

@@ -63,7 +63,13 @@ class Site:
         return ORDER.index(self.kind)
 
     def __str__(self) -> str:
-        index = f", {self.index[0]}" if self.kind in ("head", "pattern") else f", {len(self.index)} ids" if self.index else ""
+        index = (
+            f", {self.index[0]}"
+            if self.kind in ("head", "pattern")
+            else f", {len(self.index)} ids"
+            if self.index
+            else ""
+        )
         where = "" if self.position == () else f".at({self.position!r})"
         return f"{self.kind}({self.layer}{index}){where}"
 

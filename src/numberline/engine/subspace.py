@@ -29,7 +29,8 @@ class Subspace:
         error = float((gram - torch.eye(gram.shape[0], dtype=torch.float64, device=gram.device)).abs().max())
         if error > 1e-4:
             raise NumberlineError(
-                f"a subspace needs orthonormal columns, but these are off by {error:.2g}: use Subspace.spanned_by(vectors)"
+                f"a subspace needs orthonormal columns, but these are off by {error:.2g}: "
+                "use Subspace.spanned_by(*vectors)"
             )
 
     @classmethod

@@ -23,7 +23,6 @@ from numberline.engine.sites import EVERYWHERE, Site, check
 from numberline.errors import NumberlineError
 
 
-
 @dataclass(eq=False)
 class Change:
     """An edit resolved against a recording: at which tokens, towards which values."""
@@ -145,7 +144,7 @@ class Wave:
 
     def run(self) -> Float[Tensor, "conditions examples d_model"]:
         """Run all blocks; the residual leaving the last one at the last token, in the order of `conditions`."""
-        network, n = self.recording.network, self._n
+        n = self._n
         waiting = sorted(range(len(self.conditions)), key=lambda i: self.conditions[i].layer)
         x = torch.empty(0)
         for layer in range(self.conditions[waiting[0]].layer, self.last + 1):
@@ -157,9 +156,8 @@ class Wave:
                 x = torch.cat([x.to(new.device), new]) if self.active else new
                 self.active += joining
         self._check_fired()
-        final = x[:, -1].unflatten(0, (len(self.active), n))
-        order = torch.tensor([self.active.index(i) for i in range(len(self.conditions))], device=network.device)
-        return final[order.to(final.device)]
+        final = x[:, -1].reshape(len(self.active), n, -1)
+        return final[[self.active.index(i) for i in range(len(self.conditions))]]
 
     @property
     def _n(self) -> int:

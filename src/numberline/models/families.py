@@ -117,8 +117,13 @@ class Block:
 
 def matrix(module: nn.Module) -> Float[Tensor, "inputs outputs"]:
     """A linear module's weight as inputs × outputs: nn.Linear stores it transposed, GPT-2's Conv1D does not."""
-    weight: Tensor = module.weight
-    return weight if isinstance(module, Conv1D) else weight.T
+    return weight(module) if isinstance(module, Conv1D) else weight(module).T
+
+
+def weight(module: nn.Module) -> Tensor:
+    """A module's weight, which torch's types do not promise to be a tensor."""
+    assert isinstance(module.weight, Tensor)
+    return module.weight
 
 
 @dataclass(frozen=True)
@@ -185,8 +190,7 @@ class Network:
     @property
     def device(self) -> torch.device:
         """Where token ids go in."""
-        weight: Tensor = self.embedding.weight
-        return weight.device
+        return weight(self.embedding).device
 
     def embed(self, ids: Int[Tensor, "rows tokens"], start: int) -> Float[Tensor, "rows tokens d_model"]:
         """The residual stream entering block 0, for tokens at positions start, start+1, …"""
@@ -208,14 +212,13 @@ class Network:
         self, hidden: Float[Tensor, "rows d_model"], tokens: Int[Tensor, "rows chosen"] | None = None
     ) -> Float[Tensor, "rows logits"]:
         """Unembed final residuals: over the whole vocabulary, or for the chosen tokens of each row only."""
-        normed: Tensor = self.final_norm(hidden.to(self.final_norm.weight.device))
+        normed: Tensor = self.final_norm(hidden.to(weight(self.final_norm).device))
         if tokens is None:
-            logits: Tensor = self.unembedding(normed.to(self.unembedding.weight.device))
+            logits: Tensor = self.unembedding(normed.to(weight(self.unembedding).device))
         else:
-            weight: Tensor = self.unembedding.weight
-            bias = getattr(self.unembedding, "bias", None)
-            chosen = tokens.to(weight.device)
-            logits = (weight[chosen] @ normed.to(weight.device)[:, :, None]).squeeze(-1)
+            rows, bias = weight(self.unembedding), getattr(self.unembedding, "bias", None)
+            chosen = tokens.to(rows.device)
+            logits = (rows[chosen] @ normed.to(rows.device)[:, :, None]).squeeze(-1)
             if bias is not None:
                 logits = logits + bias[chosen]
         if self.softcap is not None:
@@ -240,5 +243,5 @@ def _block(family: Family, module: nn.Module, parallel: bool) -> Block:
         before_mlp=norm(family.before_mlp),
         after_mlp=norm(family.after_mlp),
         parallel=parallel,
-        device=out.weight.device,
+        device=weight(out).device,
     )
