@@ -1,3 +1,129 @@
-"""numberline finds, causally, the straight line that a language model computes with inside a curved representation."""
+"""numberline finds, causally, the straight line that a language model computes with inside a curved representation.
+
+The names below are the public face. They are imported when first used, so that `import numberline` does not load torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from numberline.engine.edits import add, freeze, set_coordinates, swap, zero
+    from numberline.engine.lab import Lab, Read, Reading
+    from numberline.engine.recording import Recording
+    from numberline.engine.sites import EVERYWHERE, Site, attn, head, mid, mlp, neurons, pattern, resid
+    from numberline.engine.subspace import Subspace
+    from numberline.errors import NumberlineError
+    from numberline.experiments.experiment import Context, Experiment, Result, experiment
+    from numberline.runs.folder import RunFolder
+    from numberline.runs.run import Run, Settings
+    from numberline.tasks import (
+        MAX,
+        MIN,
+        PAPER,
+        QUICK,
+        Counterfactual,
+        Kind,
+        Prompts,
+        Sizes,
+        Task,
+        answer_ids,
+        clean_operands,
+        cloud,
+        corrupted_operands,
+        encode,
+        perturb,
+        pool,
+        read_counterfactuals,
+        write_counterfactuals,
+    )
+
+_HOME = {
+    "numberline.engine.edits": "add freeze set_coordinates swap zero",
+    "numberline.engine.lab": "Lab Read Reading",
+    "numberline.engine.recording": "Recording",
+    "numberline.engine.sites": "EVERYWHERE Site attn head mid mlp neurons pattern resid",
+    "numberline.engine.subspace": "Subspace",
+    "numberline.errors": "NumberlineError",
+    "numberline.experiments.experiment": "Context Experiment Result experiment",
+    "numberline.runs.folder": "RunFolder",
+    "numberline.runs.run": "Run Settings",
+    "numberline.tasks": (
+        "MAX MIN PAPER QUICK Counterfactual Kind Prompts Sizes Task answer_ids clean_operands cloud corrupted_operands "
+        "encode perturb pool read_counterfactuals write_counterfactuals"
+    ),
+}
+_WHERE = {name: module for module, names in _HOME.items() for name in names.split()}
+
+__all__ = [
+    "EVERYWHERE",
+    "MAX",
+    "MIN",
+    "PAPER",
+    "QUICK",
+    "Context",
+    "Counterfactual",
+    "Experiment",
+    "Kind",
+    "Lab",
+    "NumberlineError",
+    "Prompts",
+    "Read",
+    "Reading",
+    "Recording",
+    "Result",
+    "Run",
+    "RunFolder",
+    "Settings",
+    "Site",
+    "Sizes",
+    "Subspace",
+    "Task",
+    "add",
+    "answer_ids",
+    "attn",
+    "clean_operands",
+    "cloud",
+    "corrupted_operands",
+    "encode",
+    "experiment",
+    "freeze",
+    "head",
+    "load",
+    "mid",
+    "mlp",
+    "neurons",
+    "pattern",
+    "perturb",
+    "pool",
+    "read_counterfactuals",
+    "resid",
+    "set_coordinates",
+    "swap",
+    "write_counterfactuals",
+    "zero",
+]
+
+
+def load(
+    name: str = "tiny",
+    device: str | None = None,
+    dtype: str = "float32",
+    device_map: str | dict[str, str] | None = None,
+) -> "Lab":
+    """A Lab with a model in it: a built-in one, a folder with Hugging Face weights, or a Hub id."""
+    from numberline.engine.lab import Lab
+    from numberline.models.loading import load as load_model
+
+    return Lab.of(load_model(name, device, dtype, device_map))
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'numberline' has no attribute {name!r}")
+    return getattr(import_module(_WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

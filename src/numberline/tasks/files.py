@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from numberline.errors import NumberlineError
+from numberline.files import write_whole
 from numberline.tasks.counterfactuals import Counterfactual, counterfactual
 from numberline.tasks.task import Task
 
@@ -53,9 +54,7 @@ def from_csv(task: Task, text: str, name: str = "the CSV text") -> tuple[Counter
 
 def write_counterfactuals(path: Path, task: Task, examples: Iterable[Counterfactual]) -> None:
     """Write a CSV file whole, or not at all."""
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(to_csv(task, examples), encoding="utf-8", newline="")
-    partial.replace(path)
+    write_whole(path, to_csv(task, examples).encode())
 
 
 def read_counterfactuals(path: Path, task: Task) -> tuple[Counterfactual, ...]:

@@ -1,0 +1,105 @@
+"""What is an experiment? A question with an id, its needs, and a function from a Lab and earlier results to a Result.
+
+    @experiment("k2.trace", needs=("behaviour.pairs",), feeds=("app-trace-k2",))
+    def trace(lab: Lab, context: Context) -> Result:
+        \"""Where is each operand held, layer by layer?\"""
+        …
+        return Result.of({"recovery": rows}, tensors={"scores": scores}, n=len(examples))
+
+An experiment draws every population from `context.sizes` and `context.seed` and reads earlier results from
+`context.needs`, so that its id, its code, the model and the context say everything about its result.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from torch import Tensor
+
+from numberline.engine.lab import Lab
+from numberline.errors import NumberlineError
+from numberline.tasks.sizes import PAPER, SEED, Sizes
+from numberline.tasks.task import MAX, Kind
+
+Rows = Sequence[Mapping[str, Any]]
+Columns = Mapping[str, Sequence[Any]]
+
+NAME = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
+ID = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Tidy tables, one row per condition and metric, and tensors; `n` is the number of examples that it rests on."""
+
+    tables: Mapping[str, pa.Table]
+    n: int
+    tensors: Mapping[str, Tensor] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in (*self.tables, *self.tensors):
+            if not NAME.fullmatch(name):
+                raise NumberlineError(f"a table or tensor cannot be called {name!r}: use a-z, 0-9 and _")
+
+    @classmethod
+    def of(
+        cls, tables: Mapping[str, Rows | Columns | pa.Table], n: int, tensors: Mapping[str, Tensor] | None = None
+    ) -> "Result":
+        """A result from plain tables: lists of rows, or columns by name."""
+        return cls({name: _table(table) for name, table in tables.items()}, n, tensors or {})
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """A table as a list of rows."""
+        if table not in self.tables:
+            raise NumberlineError(f"the result has no table {table!r}: it has {', '.join(self.tables) or 'none'}")
+        rows: list[dict[str, Any]] = self.tables[table].to_pylist()
+        return rows
+
+
+def _table(table: Rows | Columns | pa.Table) -> pa.Table:
+    if isinstance(table, pa.Table):
+        return table
+    return pa.table(dict(table)) if isinstance(table, Mapping) else pa.Table.from_pylist(list(table))
+
+
+@dataclass(frozen=True)
+class Context:
+    """What an experiment is given beside the model. `progress` is told (done, total) in units of its own."""
+
+    sizes: Sizes = PAPER
+    seed: int = SEED
+    kind: Kind = MAX
+    needs: Mapping[str, Result] = field(default_factory=dict)
+    progress: Callable[[int, int], object] = lambda *_: None
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A question that a run can answer; `feeds` are the labels of the figures and tables drawn from it."""
+
+    id: str
+    function: Callable[[Lab, Context], Result]
+    needs: tuple[str, ...] = ()
+    feeds: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not ID.fullmatch(self.id):
+            raise NumberlineError(f"an experiment cannot have the id {self.id!r}: use a-z, 0-9, _ and dots")
+
+    @property
+    def question(self) -> str:
+        """The question it answers: the first line of its docstring."""
+        return (self.function.__doc__ or self.id).strip().splitlines()[0]
+
+    def __call__(self, lab: Lab, context: Context) -> Result:
+        """Answer it."""
+        return self.function(lab, context)
+
+
+def experiment(
+    id: str, needs: Sequence[str] = (), feeds: Sequence[str] = ()
+) -> Callable[[Callable[[Lab, Context], Result]], Experiment]:
+    """Make an experiment of a function."""
+    return lambda function: Experiment(id, function, tuple(needs), tuple(feeds))

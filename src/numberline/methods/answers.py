@@ -1,0 +1,61 @@
+"""Which number does the model name? Greedy decoding, and the first integer of what it says.
+
+1. Prompts are recorded a batch at a time, so that memory is bounded whatever their number.
+2. Each is continued greedily by one token more than the operands have digits, as in the paper.
+3. The answer is the first integer of that text; a text without one has no answer.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jaxtyping import Int
+from torch import Tensor
+
+from numberline.engine.lab import Lab
+from numberline.tasks.layout import Prompts, encode
+from numberline.tasks.task import Task
+
+BATCH_BYTES = 256 * 2**20
+"""How much a recording may hold while prompts are only to be answered."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the model said after one prompt, and the number it named, if any."""
+
+    text: str
+    number: int | None
+
+
+def first_integer(text: str) -> int | None:
+    """The first run of digits, as a number."""
+    found = re.search(r"[0-9]+", text)
+    return int(found.group()) if found else None
+
+
+def read_answers(tokenizer: Any, tokens: Int[Tensor, "n steps"]) -> tuple[Answer, ...]:
+    """The answers in decoded tokens."""
+    texts = tokenizer.batch_decode(tokens.tolist(), skip_special_tokens=True)
+    return tuple(Answer(text, first_integer(text)) for text in texts)
+
+
+def answer(
+    lab: Lab, task: Task, operands: Sequence[Sequence[int]], progress: Callable[[int], object] = lambda _: None
+) -> tuple[Answer, ...]:
+    """What the un-edited model answers to the task's prompts; `progress` is told how many were answered just now."""
+    prompts = encode(lab.loaded.tokenizer, task, operands)
+    size, answers = batch_size(lab, prompts), list[Answer]()
+    for start in range(0, len(prompts), size):
+        recording = lab.record(prompts[start : start + size])
+        decoded = lab.decode(recording, [[]], steps=task.digits + 1)[0]
+        answers += read_answers(lab.loaded.tokenizer, decoded)
+        progress(len(recording))
+    return tuple(answers)
+
+
+def batch_size(lab: Lab, prompts: Prompts) -> int:
+    """How many of these prompts fit one bounded recording."""
+    one, two = lab.cost(prompts[:1]), lab.cost(prompts[[0, 0]])
+    return max((BATCH_BYTES - one) // (two - one), 1)

@@ -1,0 +1,51 @@
+"""Which models come with the package, and what are they? Read from their folders, without loading weights or torch."""
+
+import json
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+from numberline.errors import NumberlineError
+
+FOLDER = Path(__file__).parent / "builtin"
+
+WHAT = {
+    "tiny": "trained by interchange interventions to compare as the paper describes; the default",
+    "direct": "trained on the task alone; solves it another way: the negative control",
+}
+
+
+@dataclass(frozen=True)
+class BuiltIn:
+    """A model in the package."""
+
+    name: str
+    what: str
+    layers: int
+    width: int
+    heads: int
+    parameters: int
+
+
+def built_in_models() -> tuple[BuiltIn, ...]:
+    """The trained models of the package."""
+    return tuple(_read(name, what) for name, what in WHAT.items())
+
+
+def _read(name: str, what: str) -> BuiltIn:
+    try:
+        config = json.loads((FOLDER / name / "config.json").read_text(encoding="utf-8"))
+        parameters = _count(FOLDER / name / "model.safetensors")
+    except OSError as error:
+        raise NumberlineError(
+            f"the built-in model {name!r} is not complete ({error.filename} is missing): install the package again"
+        ) from error
+    layers, width, heads = (config[key] for key in ("num_hidden_layers", "hidden_size", "num_attention_heads"))
+    return BuiltIn(name, what, layers, width, heads, parameters)
+
+
+def _count(weights: Path) -> int:
+    """The number of parameters in a safetensors file, from its header: eight bytes of length, then JSON."""
+    with weights.open("rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    return sum(prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")

@@ -1,0 +1,186 @@
+"""How does a run go on after it was stopped, and end with the same numbers?
+
+1. The folder must be empty or hold a run of the same configuration; another one's results are never overwritten.
+2. run.json is written at once. It lists the results that are valid now: those whose digest of inputs is unchanged.
+3. Experiments run in an order that respects their needs. A valid result is kept. Another is computed, stored, and
+   added to run.json: whatever stops the run loses at most the experiment under way.
+"""
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from numberline.engine.lab import Lab
+from numberline.errors import NumberlineError
+from numberline.experiments.experiment import Context, Experiment
+from numberline.experiments.registry import EXPERIMENTS, select
+from numberline.files import make_folder
+from numberline.runs import digests, provenance
+from numberline.runs.folder import Meta, RunFolder
+from numberline.tasks.sizes import PAPER, QUICK, SEED
+from numberline.tasks.task import KINDS
+
+FORMAT = 1
+SIZES = {"paper": PAPER, "quick": QUICK}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user chooses beside the model."""
+
+    size: str = "paper"
+    seed: int = SEED
+    task: str = "max"
+
+    def __post_init__(self) -> None:
+        if self.size not in SIZES:
+            raise NumberlineError(f"there is no size {self.size!r}: choose from {', '.join(SIZES)}")
+        if self.task not in KINDS:
+            raise NumberlineError(f"there is no task {self.task!r}: choose from {', '.join(KINDS)}")
+
+    @property
+    def context(self) -> Context:
+        """What experiments are told of it."""
+        return Context(SIZES[self.size], self.seed, KINDS[self.task])
+
+
+class Watcher(Protocol):
+    """Is told how a run goes on."""
+
+    def started(self, experiment: Experiment) -> None:
+        """An experiment begins."""
+
+    def progress(self, done: int, total: int) -> None:
+        """The experiment under way got this far."""
+
+    def finished(self, experiment: Experiment, meta: Meta, kept: bool) -> None:
+        """An experiment ended, or was kept from before."""
+
+
+@dataclass
+class Run:
+    """A model, a folder, what was chosen, and all experiments that there are."""
+
+    lab: Lab
+    folder: RunFolder
+    settings: Settings = field(default_factory=Settings)
+    experiments: Mapping[str, Experiment] = field(default_factory=lambda: EXPERIMENTS)
+
+    def execute(self, patterns: Sequence[str], watcher: Watcher) -> list[Meta]:
+        """Answer the experiments whose ids match, needs first, keeping what is valid."""
+        chosen = select(patterns, self.experiments)
+        wanted = self._digests()
+        about = self._open(wanted)
+        done: list[Meta] = []
+        for experiment in chosen:
+            kept = self._valid(experiment.id, wanted)
+            if kept is None:
+                watcher.started(experiment)
+            meta = kept or self._compute(experiment, wanted, watcher)
+            about["experiments"][experiment.id] = _entry(meta)
+            self.folder.describe({**about, "updated": _now()})
+            watcher.finished(experiment, meta, kept is not None)
+            done.append(meta)
+        return done
+
+    def _digests(self) -> dict[str, str]:
+        """The digest that each experiment's result must have to be valid."""
+        found: dict[str, str] = {}
+        for experiment in select(("*",), self.experiments):
+            needs = {id: found[id] for id in experiment.needs}
+            found[experiment.id] = digests.of_inputs(experiment, self._identity(), needs)
+        return found
+
+    def _valid(self, id: str, wanted: Mapping[str, str]) -> Meta | None:
+        """The stored result's description, if it is what would be computed again."""
+        meta = self.folder.meta(id)
+        return meta if meta is not None and meta.digest == wanted[id] else None
+
+    def _identity(self) -> dict[str, Any]:
+        """Everything outside the code that decides a number."""
+        dtype = str(self.lab.network.dtype).removeprefix("torch.")
+        sizes = asdict(SIZES[self.settings.size])
+        return {"model": self.lab.loaded.fingerprint, "dtype": dtype, "sizes": sizes, **asdict(self.settings)}
+
+    def _open(self, wanted: Mapping[str, str]) -> dict[str, Any]:
+        """Check or make the folder, and write which of its results are valid."""
+        chosen = configuration(self.lab.loaded.name, self.settings)
+        before = check_free(self.folder, chosen)
+        make_folder(self.folder.path / "results")
+        valid = {id: self._valid(id, wanted) for id in wanted}
+        about = {
+            "format": FORMAT,
+            "configuration": chosen,
+            "model": provenance.describe(self.lab),
+            "sizes": asdict(SIZES[self.settings.size]),
+            "versions": provenance.versions(),
+            "hardware": provenance.hardware(),
+            "created": before["created"] if before is not None else _now(),
+            "updated": _now(),
+            "experiments": {id: _entry(meta) for id, meta in valid.items() if meta is not None},
+        }
+        self.folder.describe(about)
+        return about
+
+    def _compute(self, experiment: Experiment, wanted: Mapping[str, str], watcher: Watcher) -> Meta:
+        needs = {id: self.folder.load(id) for id in experiment.needs}
+        base = self.settings.context
+        context = Context(base.sizes, base.seed, base.kind, needs, watcher.progress)
+        start = time.perf_counter()
+        result = experiment(self.lab, context)
+        seconds = time.perf_counter() - start
+        digest, chain = wanted[experiment.id], {id: wanted[id] for id in experiment.needs}
+        return self.folder.save(experiment.id, result, digest, chain, seconds)
+
+
+def configuration(model: str, settings: Settings) -> dict[str, Any]:
+    """What a folder's runs have in common: the model by name, and what the user chose."""
+    return {"model": model, **asdict(settings)}
+
+
+def check_free(folder: RunFolder, chosen: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What run.json says of an earlier run of this configuration, or None; refuses a folder that cannot be used."""
+    existing = next(place for place in (folder.path.absolute(), *folder.path.absolute().parents) if place.exists())
+    if not existing.is_dir():
+        raise NumberlineError(f"{existing} is a file: choose a folder for the results")
+    if not os.access(existing, os.W_OK):
+        raise NumberlineError(f"{existing} may not be written to: choose another folder for the results")
+    before = folder.about()
+    if before is None:
+        if folder.path.is_dir() and any(folder.path.iterdir()):
+            raise NumberlineError(f"{folder.path} is not empty and holds no run: choose another folder")
+        return None
+    if before.get("format") != FORMAT:
+        raise NumberlineError(f"{folder.path} was made by another version of numberline: choose another folder")
+    if before["configuration"] != chosen:
+        raise NumberlineError(
+            f"{folder.path} holds a run of {_words(before['configuration'])}, and this one is {_words(chosen)}: "
+            "choose another folder"
+        )
+    return before
+
+
+def folder_name(model: str, settings: Settings) -> Path:
+    """Where a run goes unless the user says so: runs/MODEL, with what is not the default."""
+    words = [Path(model).name or "model"]
+    default = Settings()
+    words += [settings.task] if settings.task != default.task else []
+    words += [settings.size] if settings.size != default.size else []
+    words += [f"seed{settings.seed}"] if settings.seed != default.seed else []
+    return Path("runs") / "-".join(words)
+
+
+def _entry(meta: Meta) -> dict[str, Any]:
+    return {"digest": meta.digest, "n": meta.n, "seconds": meta.seconds}
+
+
+def _words(chosen: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in chosen.items())
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
