@@ -44,6 +44,11 @@ class Memory:
         """How many rows of `tokens` tokens may be under way at once."""
         return self._fit(CPU_WAVE, max(tokens, 1) * 4 * self.d_model * self.itemsize)
 
+    def graph(self, tokens: int, blocks: int) -> int:
+        """How many rows of `tokens` tokens may keep their activations through `blocks` blocks for a gradient."""
+        each = max(tokens, 1) * max(blocks, 1) * (5 * self.d_mlp + 16 * self.d_model) * self.itemsize
+        return self._fit(2 * CPU_WAVE, each)
+
     def over(self, rows: int, tokens: int, run: Callable[[slice], T]) -> list[T]:
         """Run a function over slices of rows; on out-of-memory, again from the start with smaller slices."""
         while True:

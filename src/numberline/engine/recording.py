@@ -58,6 +58,11 @@ class Recording:
         """Memory held."""
         return sum(tensor.nbytes for store in (self.prefix, self.question) for tensor in store.values())
 
+    def part(self, rows: slice) -> "Recording":
+        """Some of the examples, sharing this recording's memory."""
+        question = {key: tensor[rows] for key, tensor in self.question.items()}
+        return Recording(self.prompts[rows], self.network, self.memory, self.prefix, question)
+
     def same_up_to(self, other: "Recording", token: int) -> bool:
         """Whether two recordings are of the same tokens, up to and including this one: then so are the activations."""
         mine, theirs = self.prompts.ids[:, : token + 1], other.prompts.ids[:, : token + 1]

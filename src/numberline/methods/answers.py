@@ -58,4 +58,4 @@ def answer(
 def batch_size(lab: Lab, prompts: Prompts) -> int:
     """How many of these prompts fit one bounded recording."""
     one, two = lab.cost(prompts[:1]), lab.cost(prompts[[0, 0]])
-    return max((BATCH_BYTES - one) // (two - one), 1)
+    return max((BATCH_BYTES - one) // (two - one) + 1, 1)

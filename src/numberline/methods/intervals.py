@@ -1,4 +1,7 @@
-"""How sure is a measured share? Its standard error, and the Wilson score interval that the paper's error bars show.
+"""How sure is a measured score? Its standard error and its 95 % interval.
+
+Shares have the Wilson score interval that the paper's error bars show; means and ratios of means have a percentile
+bootstrap interval over examples.
 
 Every score in a result table has the five columns of an `Estimate`.
 """
@@ -6,11 +9,18 @@ Every score in a result table has the five columns of an `Estimate`.
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from statistics import NormalDist
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from numberline.errors import NumberlineError
 
 CONFIDENCE = 0.95
+RESAMPLES = 1000
+SEED = 52
 
 
 @dataclass(frozen=True)
@@ -40,3 +50,34 @@ def wilson(right: Sequence[bool], confidence: float = CONFIDENCE) -> Estimate:
     # At 0 and 1 the bounds are exactly 0 and 1; rounding must not say otherwise.
     lo, hi = 0.0 if count == 0 else centre - half, 1.0 if count == n else centre + half
     return Estimate(mean, math.sqrt(mean * (1 - mean) / n), n, lo, hi)
+
+
+def mean(values: Float[Tensor, " n"]) -> Estimate:
+    """The mean, its standard error, and the percentile bootstrap interval."""
+    return _bootstrapped(values, torch.ones_like(values))
+
+
+def ratio(numerator: Float[Tensor, " n"], denominator: Float[Tensor, " n"]) -> Estimate:
+    """Mean numerator over mean denominator; examples are resampled in pairs. The error is the bootstrap's."""
+    return _bootstrapped(numerator, denominator)
+
+
+def _bootstrapped(numerator: Float[Tensor, " n"], denominator: Float[Tensor, " n"]) -> Estimate:
+    n = len(numerator)
+    if n == 0:
+        raise NumberlineError("a mean of no examples was asked for: give at least one")
+    top, bottom = numerator.double(), denominator.double()
+    share = _resamples(n)
+    drawn = (share @ top) / (share @ bottom)
+    lo, hi = torch.quantile(drawn, torch.tensor([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], dtype=torch.float64))
+    plain = bool((denominator == 1).all())
+    se = float(top.std() / math.sqrt(n)) if plain and n > 1 else float(drawn.std())
+    return Estimate(float(top.mean() / bottom.mean()), se, n, float(lo), float(hi))
+
+
+@cache
+def _resamples(n: int) -> Float[Tensor, "resamples n"]:
+    """How often each of n examples is drawn in each resample: the same draws for every score of n examples."""
+    generator = torch.Generator().manual_seed(SEED)
+    drawn = torch.randint(n, (RESAMPLES, n), generator=generator)
+    return torch.zeros(RESAMPLES, n, dtype=torch.float64).scatter_add_(1, drawn, torch.ones(RESAMPLES, n).double()) / n
