@@ -112,11 +112,17 @@ def load(
     dtype: str = "float32",
     device_map: str | dict[str, str] | None = None,
 ) -> "Lab":
-    """A Lab with a model in it: a built-in one, a folder with Hugging Face weights, or a Hub id."""
+    """A Lab with a model in it: a built-in one, a folder with Hugging Face weights, or a Hub id.
+
+    The engine's view of the model is checked against the model's own forward pass before anything is built on it.
+    """
+    from numberline.engine.checks import verify
     from numberline.engine.lab import Lab
     from numberline.models.loading import load as load_model
 
-    return Lab.of(load_model(name, device, dtype, device_map))
+    lab = Lab.of(load_model(name, device, dtype, device_map))
+    verify(lab)
+    return lab
 
 
 def __getattr__(name: str) -> Any:

@@ -78,7 +78,7 @@ def _with_bias(value: Tensor | int, module: torch.nn.Module) -> Tensor:
 def _compare(what: str, found: Tensor | None, truth: Tensor, allowed: float) -> None:
     assert found is not None
     found, truth = found.double().cpu(), truth.double().cpu()
-    error = float((found - truth).abs().max() / truth.abs().max())
+    error = float((found - truth).abs().max() / truth.abs().max().clamp(min=1e-30))
     if not error <= allowed:
         raise NumberlineError(
             f"{what} differs from the model's own forward pass by {error:.2g} (allowed: {allowed:g}), so this model "

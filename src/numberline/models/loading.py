@@ -1,7 +1,7 @@
 """Load a model by name: a built-in one, a folder, or a Hugging Face Hub id.
 
 Weights are frozen and the model is put in evaluation mode; nothing else about it is changed. On load the map from its
-architecture to sites is checked against the model's own forward pass (see `checks`).
+architecture to sites is checked against the model's own forward pass (`numberline.engine.checks`).
 """
 
 import hashlib
@@ -17,6 +17,8 @@ from numberline.models.families import FAMILIES, Network
 BUILT_IN = Path(__file__).parent / "builtin"
 TRAINED = ("tiny", "direct")
 """The trained built-in models: folders inside the package."""
+COMPILED = "planted"
+"""The compiled built-in model: made on the spot, see `numberline.models.planted`."""
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "float64": torch.float64}
 
@@ -42,6 +44,11 @@ def load(
 
     if dtype not in DTYPES:
         raise NumberlineError(f"there is no dtype '{dtype}': choose from {', '.join(DTYPES)}")
+    if name == COMPILED:
+        from numberline.models.planted import planted
+
+        tokenizer = AutoTokenizer.from_pretrained(BUILT_IN / TRAINED[0])
+        return wrap(planted()[0].to(device or default_device(), DTYPES[dtype]), tokenizer, name)
     source = str(BUILT_IN / name) if name in TRAINED else name
     try:
         config = AutoConfig.from_pretrained(source)
@@ -54,7 +61,7 @@ def load(
         tokenizer = AutoTokenizer.from_pretrained(source)
         model = AutoModelForCausalLM.from_pretrained(source, dtype=DTYPES[dtype], device_map=device_map)
     except (OSError, ValueError) as error:
-        known = ", ".join(TRAINED)
+        known = ", ".join((*TRAINED, COMPILED))
         raise NumberlineError(
             f"no model could be loaded from '{name}': give a built-in name ({known}), a folder with Hugging Face "
             f"weights, or a Hub id that this machine can reach ({str(error).splitlines()[0]})"
