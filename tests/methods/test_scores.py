@@ -1,0 +1,128 @@
+"""Position recovery and IIA against a plain forward pass with one hook; estimates against their definitions."""
+
+import pytest
+import torch
+
+import numberline
+from numberline.engine import resid, swap
+from numberline.errors import NumberlineError
+from numberline.methods.das import fit, random_subspaces
+from numberline.methods.intervals import mean, ratio, wilson
+from numberline.methods.scores import Trial, record_trial, score
+from numberline.tasks import Task, perturb, pool
+
+LAYER, TOKEN = 1, 29
+
+
+@pytest.fixture(scope="module")
+def lab():
+    return numberline.load("tiny")
+
+
+@pytest.fixture(scope="module")
+def trial(lab) -> Trial:
+    task = Task()
+    return record_trial(lab, task, perturb(task, pool(task).evaluation[:24], "y1"))
+
+
+def plain_logits(model, ids, patch=None):
+    """The model's own logits at the last token, with the residual leaving LAYER replaced at TOKEN."""
+
+    def replace(_, __, output):
+        output = output.clone()
+        output[:, TOKEN] = patch
+        return output
+
+    handle = model.model.layers[LAYER].register_forward_hook(replace) if patch is not None else None
+    try:
+        with torch.no_grad():
+            return model(ids).logits[:, -1]
+    finally:
+        if handle is not None:
+            handle.remove()
+
+
+def test_recovery_and_iia_are_those_of_a_plain_forward_pass(lab, trial):
+    model, tokenizer = lab.network.model, lab.loaded.tokenizer
+    task = trial.task
+    texts = {side: [task.prompt(getattr(e, side)) for e in trial.examples] for side in ("clean", "corrupted")}
+    ids = {side: tokenizer(text, return_tensors="pt").input_ids for side, text in texts.items()}
+    with torch.no_grad():
+        source = model(ids["clean"], output_hidden_states=True).hidden_states[LAYER + 1][:, TOKEN]
+    r, b = (torch.tensor([tokenizer(str(getattr(e, name))).input_ids[0] for e in trial.examples]) for name in "rb")
+
+    def pld(logits):
+        return (logits.gather(1, r[:, None]) - logits.gather(1, b[:, None]))[:, 0].double()
+
+    clean, corrupted = (pld(plain_logits(model, ids[side])) for side in ("clean", "corrupted"))
+    patched = plain_logits(model, ids["corrupted"], source)
+    recovery = (pld(patched) - corrupted) / (clean - corrupted)
+    scores = score(lab, trial, [[swap(resid(LAYER).at("y1"), trial.clean)]])
+    assert scores.recovery[0].std() > 0.01
+    assert torch.allclose(scores.recovery[0], recovery, atol=1e-3, rtol=1e-3)
+    assert torch.equal(scores.hit[0], patched.argmax(-1) == r)
+    assert scores.hit[0].any()
+    assert scores.pooled().mean == pytest.approx(
+        float((pld(patched) - corrupted).mean() / (clean - corrupted).mean()), abs=1e-4
+    )
+    rows = scores.rows([{"patch": "full"}])
+    assert [row["metric"] for row in rows] == ["iia", "pr", "pooled"]
+    assert rows[0]["nonpositive"] == int((clean <= corrupted).sum())
+
+
+def test_no_patch_scores_nothing(lab, trial):
+    scores = score(lab, trial, [[]])
+    assert scores.pooled().mean == 0
+    assert not scores.hit.any()
+
+
+def test_a_part_of_a_trial_scores_as_in_the_whole(lab, trial):
+    part = trial.part(slice(5, 9))
+    whole = score(lab, trial, [[swap(resid(2).at("y2"), trial.clean)]]).pld[0, 5:9]
+    assert torch.allclose(score(lab, part, [[swap(resid(2).at("y2"), part.clean)]]).pld[0], whole, atol=1e-4)
+
+
+def test_das_finds_the_direction_and_random_ones_do_nothing(lab, trial):
+    task, site = trial.task, resid(LAYER).at("y1")
+    fitting = record_trial(lab, task, perturb(task, pool(task).fitting[:32], "y1"))
+    fits = fit(lab, fitting, site, seeds=(1, 2), steps=60)
+    assert all(found.losses[-1] < 0.5 * found.losses[0] for found in fits)
+    one, other = (found.subspace.basis[:, 0] for found in fits)
+    assert abs(float(one @ other)) > 0.5  # a random pair of directions in 128 dimensions: about 0.1
+    spaces = [fits[0].subspace, *random_subspaces(lab.network.d_model, 1, 2)]
+    scores = score(lab, trial, [[swap(site, trial.clean, space)] for space in spaces])
+    assert scores.iia(0).lo > 0.6
+    assert max(scores.iia(i).mean for i in (1, 2)) < 0.2
+    assert fits[0].subspace.provenance["model"] == lab.loaded.fingerprint
+
+
+def test_fits_from_one_seed_are_the_same_alone_and_together(lab, trial):
+    part, site = trial.part(slice(0, 8)), resid(LAYER).at("y1")
+    together = fit(lab, part, site, seeds=(3, 4), steps=5)
+    alone = fit(lab, part, site, seeds=(4,), steps=5)
+    assert torch.allclose(together[1].subspace.basis, alone[0].subspace.basis, atol=1e-4)
+
+
+def test_estimates():
+    values = torch.tensor([0.0, 1.0, 1.0, 2.0]).double()
+    found = mean(values)
+    assert (found.mean, found.n) == (1.0, 4)
+    assert found.se == pytest.approx(float(values.std()) / 2)
+    assert found.lo < 1 < found.hi
+    assert ratio(values, torch.full((4,), 2.0)).mean == 0.5
+    # One denominator near zero wrecks the mean of ratios, not the ratio of means.
+    denominator = torch.tensor([1.0, 1.0, 1.0, -1e-6]).double()
+    assert abs(float((values / denominator).mean())) > 1e5
+    assert ratio(values, denominator).mean == pytest.approx(4 / 3, rel=1e-3)
+    with pytest.raises(NumberlineError, match="no examples"):
+        mean(torch.zeros(0))
+    assert wilson([True] * 10).lo < 1
+
+
+def test_bootstrap_intervals_cover():
+    generator = torch.Generator().manual_seed(0)
+    covered = 0
+    for _ in range(100):
+        found = mean(torch.randn(50, generator=generator, dtype=torch.float64) + 3)
+        covered += found.lo <= 3 <= found.hi
+    assert 85 <= covered <= 100
