@@ -37,19 +37,23 @@ Kind = Annotated[str, typer.Option("--task", help="max or min")]
 SEED = 52
 
 
-@app.callback(invoke_without_command=True)
+def _print_version(asked: bool) -> bool:
+    if asked:
+        typer.echo(f"numberline {__version__}")
+        raise typer.Exit
+    return asked
+
+
+@app.callback()
 def numberline(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="print the version and stop")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="print the version and stop", callback=_print_version, is_eager=True)
+    ] = False,
 ) -> None:
     """Find the straight line that a language model computes with when it compares numbers.
 
     Example: [bold]numberline run[/bold]
     """
-    if version:
-        typer.echo(f"numberline {__version__}")
-    elif context.invoked_subcommand is None:
-        typer.echo(context.get_help())
 
 
 @app.command()
@@ -232,10 +236,11 @@ def _print_accuracy(result: "Result") -> None:
 
 
 def _load(model: str, device: str | None, dtype: str, device_map: str | None) -> "Lab":
-    from numberline import load
+    from numberline.engine.lab import Lab
+    from numberline.models.loading import load
 
     with _quiet_transformers():
-        return load(model, device, dtype, device_map)
+        return Lab.of(load(model, device, dtype, device_map))
 
 
 @contextmanager
@@ -275,7 +280,7 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ.setdefault("HF_HUB_VERBOSITY", "error")
     try:
-        code = app(standalone_mode=False)
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
     except NumberlineError as error:
         _stop(str(error), 2)
     except StoppedError as error:

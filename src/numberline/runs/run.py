@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from numberline.engine.lab import Lab
 from numberline.errors import NumberlineError
@@ -48,6 +48,7 @@ class Settings:
         return Context(SIZES[self.size], self.seed, KINDS[self.task])
 
 
+@runtime_checkable
 class Watcher(Protocol):
     """Is told how a run goes on."""
 

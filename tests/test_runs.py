@@ -1,0 +1,276 @@
+"""The run folder: what is stored comes back, what is valid is kept, what was stopped goes on."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
+
+from numberline.engine.lab import Lab
+from numberline.errors import NumberlineError
+from numberline.experiments.experiment import Context, Experiment, Result, experiment
+from numberline.experiments.registry import EXPERIMENTS, index, select
+from numberline.files import write_whole
+from numberline.models.loading import BUILT_IN, wrap
+from numberline.runs import digests
+from numberline.runs.folder import Meta, RunFolder
+from numberline.runs.run import Run, Settings, folder_name
+
+
+@pytest.fixture(scope="module")
+def lab() -> Lab:
+    torch.manual_seed(52)
+    config = Qwen2Config(
+        vocab_size=306, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1,
+        intermediate_size=16,
+    )  # fmt: skip
+    return Lab.of(wrap(Qwen2ForCausalLM(config), AutoTokenizer.from_pretrained(BUILT_IN / "tiny"), "small"))
+
+
+class Bench:
+    """Two experiments that count how often they are computed, and a watcher that writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.computed: list[str] = []
+        self.said: list[tuple] = []
+        self.stop: Callable[[], None] = lambda: None
+
+        @experiment("demo.first", feeds=("figure",))
+        def first(lab: Lab, context: Context) -> Result:
+            """What is first?"""
+            self.computed.append("demo.first")
+            context.progress(1, 2)
+            scores = torch.arange(6.0).reshape(2, 3).T  # not contiguous
+            rows = [{"case": "y1", "mean": context.seed / 10, "n": 3}, {"case": "y2", "mean": 0.5, "n": 3}]
+            return Result.of({"scores": rows}, n=3, tensors={"scores": scores})
+
+        @experiment("demo.second", needs=("demo.first",))
+        def second(lab: Lab, context: Context) -> Result:
+            """What follows?"""
+            self.computed.append("demo.second")
+            self.stop()
+            total = sum(row["mean"] for row in context.needs["demo.first"].rows("scores"))
+            return Result.of({"total": {"total": [total, total]}}, n=1)
+
+        self.experiments = index(second, first)
+
+    def started(self, experiment: Experiment) -> None:
+        self.said.append(("started", experiment.id))
+
+    def progress(self, done: int, total: int) -> None:
+        self.said.append(("progress", done, total))
+
+    def finished(self, experiment: Experiment, meta: Meta, kept: bool) -> None:
+        assert meta.id == experiment.id
+        self.said.append(("finished", meta.id, kept))
+
+    def run(self, lab: Lab, path: Path, *patterns: str, settings: Settings | None = None) -> RunFolder:
+        folder = RunFolder(path)
+        Run(lab, folder, settings or Settings(), self.experiments).execute(patterns or ("*",), self)
+        return folder
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def test_results_come_back_as_they_were(bench, lab, tmp_path):
+    folder = bench.run(lab, tmp_path / "run")
+    first = folder.load("demo.first")
+    assert first.rows("scores") == [{"case": "y1", "mean": 5.2, "n": 3}, {"case": "y2", "mean": 0.5, "n": 3}]
+    assert torch.equal(first.tensors["scores"], torch.arange(6.0).reshape(2, 3).T)
+    assert folder.load("demo.second").rows("total") == [{"total": 5.7}] * 2
+    assert pq.read_table(tmp_path / "run/results/demo.first/scores.parquet").num_rows == 2
+    assert not list((tmp_path / "run").rglob("*.partial"))
+
+
+def test_the_folder_says_how_it_was_made(bench, lab, tmp_path):
+    bench.run(lab, tmp_path, settings=Settings("quick", seed=7))
+    about = json.loads((tmp_path / "run.json").read_text())
+    assert about["configuration"] == {"model": "small", "size": "quick", "seed": 7, "task": "max"}
+    assert about["model"]["fingerprint"] == lab.loaded.fingerprint
+    assert about["model"]["layers"] == 1
+    assert {"python", "torch", "transformers"} <= set(about["versions"])
+    assert about["hardware"]["cores"] >= 1
+    assert set(about["experiments"]) == {"demo.first", "demo.second"}
+    meta = json.loads((tmp_path / "results/demo.second/meta.json").read_text())
+    assert meta["needs"] == {"demo.first": about["experiments"]["demo.first"]["digest"]}
+    assert (meta["id"], meta["n"], meta["tables"]) == ("demo.second", 1, {"total": 2})
+    assert meta["seconds"] == about["experiments"]["demo.second"]["seconds"] >= 0
+
+
+def test_needs_run_first_and_progress_is_told(bench, lab, tmp_path):
+    bench.run(lab, tmp_path, "demo.second")
+    assert bench.computed == ["demo.first", "demo.second"]
+    assert bench.said[:3] == [("started", "demo.first"), ("progress", 1, 2), ("finished", "demo.first", False)]
+
+
+def test_a_valid_result_is_not_computed_again(bench, lab, tmp_path):
+    bench.run(lab, tmp_path)
+    bench.run(lab, tmp_path)
+    assert bench.computed == ["demo.first", "demo.second"]
+    assert bench.said[-2:] == [("finished", "demo.first", True), ("finished", "demo.second", True)]
+
+
+def test_a_stopped_run_goes_on_where_it_was(bench, lab, tmp_path):
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    bench.stop = stop
+    with pytest.raises(KeyboardInterrupt):
+        bench.run(lab, tmp_path)
+    assert set(json.loads((tmp_path / "run.json").read_text())["experiments"]) == {"demo.first"}
+    bench.stop = lambda: None
+    folder = bench.run(lab, tmp_path)
+    assert bench.computed == ["demo.first", "demo.second", "demo.second"]
+    whole = Bench()
+    assert folder.load("demo.second").tables == whole.run(lab, tmp_path / "whole").load("demo.second").tables
+
+
+@pytest.mark.parametrize("missing", ["meta.json", "scores.parquet", "tensors.safetensors"])
+def test_a_result_with_a_missing_file_is_computed_again(bench, lab, tmp_path, missing):
+    bench.run(lab, tmp_path)
+    (tmp_path / "results/demo.first" / missing).unlink()
+    bench.run(lab, tmp_path)
+    assert bench.computed == ["demo.first", "demo.second", "demo.first"]
+
+
+def test_another_model_of_the_same_name_is_computed_again(bench, lab, tmp_path):
+    bench.run(lab, tmp_path)
+    changed = Lab.of(replace(lab.loaded, fingerprint="another"))
+    bench.run(changed, tmp_path, "demo.first")
+    assert bench.computed == ["demo.first", "demo.second", "demo.first"]
+    # What was not computed again is no longer listed as valid.
+    assert set(json.loads((tmp_path / "run.json").read_text())["experiments"]) == {"demo.first"}
+
+
+def test_leftovers_of_an_earlier_result_are_removed(bench, lab, tmp_path):
+    bench.run(lab, tmp_path)
+    place = tmp_path / "results/demo.first"
+    (place / "old.parquet").write_bytes(b"")
+    (place / "meta.json").unlink()
+    bench.run(lab, tmp_path)
+    assert sorted(path.name for path in place.iterdir()) == ["meta.json", "scores.parquet", "tensors.safetensors"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (Settings(seed=1), "seed 52, task max, and this one"),
+        (Settings("quick"), "size paper"),
+        (Settings(task="min"), "max"),
+    ],
+)
+def test_a_folder_of_another_run_is_refused(bench, lab, tmp_path, settings, words):
+    bench.run(lab, tmp_path)
+    with pytest.raises(NumberlineError, match=words):
+        bench.run(lab, tmp_path, settings=settings)
+
+
+def test_folders_that_cannot_be_used_are_refused(bench, lab, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(NumberlineError, match="holds no run"):
+        bench.run(lab, tmp_path)
+    with pytest.raises(NumberlineError, match="is a file"):
+        bench.run(lab, tmp_path / "file")
+    with pytest.raises(NumberlineError, match="is a file"):
+        bench.run(lab, tmp_path / "file" / "run")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/run.json").write_text("{not json")
+    with pytest.raises(NumberlineError, match=r"run\.json cannot be read"):
+        bench.run(lab, tmp_path / "run")
+    with pytest.raises(NumberlineError, match=r"no result 'demo\.first'"):
+        RunFolder(tmp_path / "empty").load("demo.first")
+    assert bench.computed == []
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    write_whole(path, b"old")
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", fail)
+        with pytest.raises(NumberlineError, match="No space left"):
+            write_whole(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+    write_whole(path, b"new")
+    assert path.read_bytes() == b"new"
+
+
+def test_the_digest_follows_the_code_and_not_its_words(tmp_path):
+    def digest(text: str) -> str:
+        path = tmp_path / "module.py"
+        path.write_text(text)
+        digests.of_code.cache_clear()
+        return digests.of_code(path)
+
+    plain = digest("from numberline.methods.intervals import wilson\ndef f():\n    return 1\n")
+    assert (
+        digest("from numberline.methods.intervals import wilson\n\n# why\ndef f():\n    'doc'\n    return (1)\n")
+        == plain
+    )
+    assert digest("from numberline.methods.intervals import wilson\ndef f():\n    return 2\n") != plain
+    assert digest("from numberline.methods.answers import answer\ndef f():\n    return 1\n") != plain
+
+
+def test_the_digest_follows_imports_through_the_layers():
+    imported = {path.name for path in _closure(Path(digests.PACKAGE / "experiments/behaviour.py"))}
+    assert {"behaviour.py", "answers.py", "lab.py", "families.py", "sampling.py"} <= imported
+    assert not {"cli.py", "folder.py"} & imported
+
+
+def _closure(path: Path) -> set[Path]:
+    import ast
+
+    seen, waiting = set(), [path]
+    while waiting:
+        file = waiting.pop()
+        if file not in seen:
+            seen.add(file)
+            waiting += digests._own_modules(ast.parse(file.read_text()))
+    return seen
+
+
+def test_selection(bench):
+    assert [e.id for e in select(["demo.second"], bench.experiments)] == ["demo.first", "demo.second"]
+    assert [e.id for e in select(["demo.first"], bench.experiments)] == ["demo.first"]
+    with pytest.raises(NumberlineError, match="'nothing'"):
+        select(["demo.first", "nothing"], bench.experiments)
+    with pytest.raises(NumberlineError, match="same id"):
+        index(*bench.experiments.values(), *bench.experiments.values())
+    circle = index(
+        Experiment("a", lambda *_: Result({}, 0), needs=("b",)), Experiment("b", lambda *_: Result({}, 0), needs=("a",))
+    )
+    with pytest.raises(NumberlineError, match="circle"):
+        select(["a"], circle)
+    with pytest.raises(NumberlineError, match="'b' is needed"):
+        select(["a"], {"a": circle["a"]})
+
+
+def test_every_registered_experiment_is_complete():
+    assert {e.id for e in select()} == set(EXPERIMENTS)
+    for id, found in EXPERIMENTS.items():
+        assert id == found.id
+        assert found.question.endswith("?"), f"{id} asks no question"
+
+
+def test_names_that_would_leave_the_folder_are_refused():
+    with pytest.raises(NumberlineError, match="cannot be called"):
+        Result.of({"../up": []}, n=0)
+    with pytest.raises(NumberlineError, match="cannot have the id"):
+        Experiment("../up", lambda *_: Result({}, 0))
+
+
+def test_folder_names():
+    assert folder_name("tiny", Settings()) == Path("runs/tiny")
+    assert folder_name("Qwen/Qwen2.5-0.5B", Settings("quick", 3, "min")) == Path("runs/Qwen2.5-0.5B-min-quick-seed3")
+    assert folder_name("./models/mine/", Settings()) == Path("runs/mine")
