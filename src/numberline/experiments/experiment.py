@@ -8,6 +8,9 @@
 
 An experiment draws every population from `context.sizes` and `context.seed` and reads earlier results from
 `context.needs`, so that its id, its code, the model and the context say everything about its result.
+
+What cannot be measured on this model (a role that was not found, a result that is itself missing) is said so: the
+experiment raises `MissingError`, and its result is one table, `missing`, with the reason.
 """
 
 import re
@@ -19,6 +22,7 @@ import pyarrow as pa
 from torch import Tensor
 
 from numberline.engine.lab import Lab
+from numberline.engine.subspace import Subspace
 from numberline.errors import NumberlineError
 from numberline.tasks.sizes import PAPER, SEED, Sizes
 from numberline.tasks.task import MAX, Kind
@@ -32,23 +36,31 @@ ID = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Tidy tables, one row per condition and metric, and tensors; `n` is the number of examples that it rests on."""
+    """Tidy tables, one row per condition and metric, and tensors; `n` is the number of examples that it rests on.
+
+    `subspaces` are the directions found, with their provenance: a run keeps each under its name in one common folder.
+    """
 
     tables: Mapping[str, pa.Table]
     n: int
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
+    subspaces: Mapping[str, Subspace] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in (*self.tables, *self.tensors):
+        for name in (*self.tables, *self.tensors, *self.subspaces):
             if not NAME.fullmatch(name):
-                raise NumberlineError(f"a table or tensor cannot be called {name!r}: use a-z, 0-9 and _")
+                raise NumberlineError(f"a table, tensor or subspace cannot be called {name!r}: use a-z, 0-9 and _")
 
     @classmethod
     def of(
-        cls, tables: Mapping[str, Rows | Columns | pa.Table], n: int, tensors: Mapping[str, Tensor] | None = None
+        cls,
+        tables: Mapping[str, Rows | Columns | pa.Table],
+        n: int,
+        tensors: Mapping[str, Tensor] | None = None,
+        subspaces: Mapping[str, Subspace] | None = None,
     ) -> "Result":
         """A result from plain tables: lists of rows, or columns by name."""
-        return cls({name: _table(table) for name, table in tables.items()}, n, tensors or {})
+        return cls({name: _table(table) for name, table in tables.items()}, n, tensors or {}, subspaces or {})
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """A table as a list of rows."""
@@ -64,15 +76,32 @@ def _table(table: Rows | Columns | pa.Table) -> pa.Table:
     return pa.table(dict(table)) if isinstance(table, Mapping) else pa.Table.from_pylist(list(table))
 
 
+class MissingError(NumberlineError):
+    """An experiment cannot be done on this model, and why."""
+
+
 @dataclass(frozen=True)
 class Context:
-    """What an experiment is given beside the model. `progress` is told (done, total) in units of its own."""
+    """What an experiment is given beside the model. `progress` is told (done, total) in units of its own.
+
+    `roles` are the user's own choices of sites ({"number_layer": 13}), which stand above what a run finds.
+    """
 
     sizes: Sizes = PAPER
     seed: int = SEED
     kind: Kind = MAX
     needs: Mapping[str, Result] = field(default_factory=dict)
     progress: Callable[[int, int], object] = lambda *_: None
+    roles: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def need(self, id: str) -> Result:
+        """An earlier result; where it is missing itself, so is what builds on it."""
+        if id not in self.needs:
+            raise NumberlineError(f"the result {id!r} was not given: name it among the experiment's needs")
+        result = self.needs[id]
+        if "missing" in result.tables:
+            raise MissingError(f"{id} is missing: {result.rows('missing')[0]['reason']}")
+        return result
 
 
 @dataclass(frozen=True)
@@ -94,8 +123,11 @@ class Experiment:
         return (self.function.__doc__ or self.id).strip().splitlines()[0]
 
     def __call__(self, lab: Lab, context: Context) -> Result:
-        """Answer it."""
-        return self.function(lab, context)
+        """Answer it, or say what is missing."""
+        try:
+            return self.function(lab, context)
+        except MissingError as missing:
+            return Result.of({"missing": [{"reason": str(missing)}]}, n=0)
 
 
 def experiment(
