@@ -103,6 +103,17 @@ class Context:
             raise MissingError(f"{id} is missing: {result.rows('missing')[0]['reason']}")
         return result
 
+    def meter(self, total: int) -> Callable[[int], None]:
+        """A counter that reports progress: call it with how much more was done."""
+        done = 0
+
+        def advance(more: int) -> None:
+            nonlocal done
+            done += more
+            self.progress(min(done, total), total)
+
+        return advance
+
 
 @dataclass(frozen=True)
 class Experiment:

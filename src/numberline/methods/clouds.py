@@ -1,0 +1,75 @@
+"""What do many clean prompts look like at a few sites? Activations over a cloud, read a bounded batch at a time.
+
+`by_value` and `log_fit` summarize a component of them against the number that it should carry.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from numberline.engine.lab import Lab
+from numberline.engine.sites import Site
+from numberline.methods.answers import batch_size
+from numberline.methods.intervals import mean
+from numberline.tasks.layout import Prompts
+
+
+def read(
+    lab: Lab, prompts: Prompts, sites: Sequence[Site], progress: Callable[[int], object] | None = None
+) -> list[Float[Tensor, "n _"]]:
+    """The activations at each site (of one token each), on the CPU in single precision or better."""
+    found: list[list[Tensor]] = [[] for _ in sites]
+    size = batch_size(lab, prompts)
+    for start in range(0, len(prompts), size):
+        recording = lab.record(prompts[start : start + size])
+        for place, site in zip(found, sites, strict=True):
+            value = recording.value(site)[:, 0]
+            place.append(value.to("cpu", torch.promote_types(value.dtype, torch.float32)))
+        if progress is not None:
+            progress(len(recording))
+    return [torch.cat(parts) for parts in found]
+
+
+def groups(numbers: Int[Tensor, " n"], width: int = 1) -> tuple[Int[Tensor, " values"], Int[Tensor, " n"]]:
+    """The values (or the middles of bins of a width) that occur, and which of them each example has."""
+    middles = torch.div(numbers, width, rounding_mode="floor") * width + width // 2
+    values, which = middles.unique(return_inverse=True)
+    return values, which
+
+
+def group_means(x: Float[Tensor, "n d"], which: Int[Tensor, " n"]) -> Float[Tensor, "values d"]:
+    """The mean activation of each group."""
+    count = int(which.max()) + 1
+    sums = torch.zeros(count, x.shape[1], dtype=torch.float64).index_add_(0, which, x.double())
+    return sums / torch.bincount(which, minlength=count)[:, None]
+
+
+def by_value(components: Float[Tensor, " n"], numbers: Int[Tensor, " n"], width: int = 1) -> list[dict[str, Any]]:
+    """Rows (value, mean, se, n, lo, hi, standardized): a component's mean for each value of a number."""
+    values, which = groups(numbers, width)
+    centre, spread = float(components.mean()), float(components.std())
+    rows = []
+    for place, value in enumerate(values.tolist()):
+        estimate = mean(components[which == place])
+        standardized = (estimate.mean - centre) / spread if spread > 0 else 0.0
+        rows.append({"value": value, **estimate.columns, "standardized": standardized})
+    return rows
+
+
+def log_fit(components: Float[Tensor, " n"], numbers: Int[Tensor, " n"]) -> dict[str, float]:
+    """The least-squares fit p·log y + q over all examples, and the share of variance that it explains."""
+    x, y = numbers.double().log(), components.double()
+    p = float((x - x.mean()) @ (y - y.mean()) / (x - x.mean()).square().sum())
+    q = float(y.mean() - p * x.mean())
+    total = float((y - y.mean()).square().sum())
+    return {"p": p, "q": q, "r2": 1 - float((y - p * x - q).square().sum()) / total if total > 0 else 0.0}
+
+
+def explained(components: Float[Tensor, " n"], which: Int[Tensor, " n"]) -> float:
+    """The share of a component's variance that the means of groups explain."""
+    means = group_means(components[:, None], which)[which, 0]
+    total = (components.double() - components.double().mean()).square().sum()
+    return float(1 - (components.double() - means).square().sum() / total)

@@ -1,0 +1,72 @@
+"""What can be read off linearly? Ridge probes whose penalty is chosen by leave-one-out, in closed form.
+
+1. Activations and targets are centred on the training examples; activations are not scaled.
+2. One eigendecomposition of the smaller Gram matrix, XᵀX or XXᵀ, serves every target and every penalty: with X = ZVᵀ
+   and ZᵀZ = Λ, the fit is Z (Λ + α)⁻¹ Zᵀ y.
+3. The leave-one-out residual of example i is its residual over 1 − h_i, with the leverage
+   h_i = 1/n + Σ_j Z_ij² / (Λ_j + α). The penalty with the least mean square of them is taken, for each target apart.
+4. Scores on held-out examples: R² for a number, accuracy of the sign for a comparison (targets ±1: a ridge classifier).
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from numberline.methods.intervals import Estimate, mean, ratio
+
+PENALTIES = torch.logspace(-2, 4, 13, dtype=torch.float64)
+HELD_OUT = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """Fitted ridge probes: a weight vector, an intercept and a penalty for every target."""
+
+    weights: Float[Tensor, "d targets"]
+    intercepts: Float[Tensor, " targets"]
+    penalties: Float[Tensor, " targets"]
+
+    def __call__(self, x: Float[Tensor, "n d"]) -> Float[Tensor, "n targets"]:
+        """Predictions."""
+        return x.double() @ self.weights + self.intercepts
+
+
+def ridge(
+    x: Float[Tensor, "n d"], targets: Float[Tensor, "n targets"], penalties: Float[Tensor, " penalties"] = PENALTIES
+) -> Probe:
+    """Fit one probe per target, each with the penalty that its leave-one-out error prefers."""
+    x_mean, y_mean = x.double().mean(0), targets.double().mean(0)
+    x, y = x.double() - x_mean, targets.double() - y_mean
+    n, d = x.shape
+    if d <= n:
+        spectrum, back = torch.linalg.eigh(x.T @ x)
+        z = x @ back
+    else:
+        spectrum, vectors = torch.linalg.eigh(x @ x.T)
+        # Directions without variance carry nothing, and dividing by it would only magnify rounding.
+        seen = spectrum > 1e-12 * spectrum[-1].clamp(min=1e-300)
+        spectrum, vectors = spectrum[seen], vectors[:, seen]
+        z, back = vectors * spectrum.sqrt(), x.T @ vectors / spectrum.sqrt()
+    spectrum = spectrum.clamp(min=0)
+    shrink = 1 / (spectrum[:, None] + penalties)  # (m, penalties)
+    moments = z.T @ y  # (m, targets)
+    leverage = 1 / n + z.square() @ shrink  # (n, penalties)
+    solutions = (shrink[:, :, None] * moments[:, None, :]).flatten(1)  # (m, penalties · targets)
+    fitted = (z @ solutions).unflatten(1, (len(penalties), -1))
+    left_out = (y[:, None] - fitted) / (1 - leverage)[:, :, None]
+    best = left_out.square().mean(0).argmin(0)  # per target
+    weights = back @ (shrink[:, best] * moments)
+    return Probe(weights, y_mean - x_mean @ weights, penalties[best])
+
+
+def r2(truth: Float[Tensor, " n"], predicted: Float[Tensor, " n"]) -> Estimate:
+    """1 − (squared error over variance), with the bootstrap interval of that ratio."""
+    lost = ratio((truth - predicted).square(), (truth - truth.mean()).square())
+    return Estimate(1 - lost.mean, lost.se, lost.n, 1 - lost.hi, 1 - lost.lo)
+
+
+def accuracy(truth: Float[Tensor, " n"], predicted: Float[Tensor, " n"]) -> Estimate:
+    """How often the prediction has the sign of the truth."""
+    return mean(((predicted > 0) == (truth > 0)).double())
