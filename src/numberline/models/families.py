@@ -34,6 +34,8 @@ class Family:
     attention: str = "self_attn"
     out_projection: str = "o_proj"
     mlp: str = "mlp"
+    gate_projection: str = "gate_proj"
+    up_projection: str = "up_proj"
     down_projection: str = "down_proj"
     before_attention: str = "input_layernorm"
     after_attention: str = ""
@@ -60,6 +62,8 @@ GPT_NEOX = Family(
     final_norm="gpt_neox.final_layer_norm",
     attention="attention",
     out_projection="dense",
+    gate_projection="",
+    up_projection="dense_h_to_4h",
     down_projection="dense_4h_to_h",
 )
 GPT2 = Family(
@@ -70,6 +74,8 @@ GPT2 = Family(
     final_norm="transformer.ln_f",
     attention="attn",
     out_projection="c_proj",
+    gate_projection="",
+    up_projection="c_fc",
     down_projection="c_proj",
     before_attention="ln_1",
     before_mlp="ln_2",
@@ -96,6 +102,8 @@ class Block:
     attention: nn.Module
     out_projection: nn.Module
     mlp: nn.Module
+    gate_projection: nn.Module | None
+    up_projection: nn.Module
     down_projection: nn.Module
     before_attention: nn.Module
     after_attention: nn.Module
@@ -114,10 +122,30 @@ class Block:
         """Each neuron's write direction, as a row."""
         return matrix(self.down_projection)
 
+    @property
+    def read_matrices(self) -> dict[str, Float[Tensor, "neurons d_model"]]:
+        """Each neuron's read directions, as rows, with the norm's gain folded in: "up", and "gate" if it has one."""
+        projections = {"gate": self.gate_projection, "up": self.up_projection}
+        rows = {name: matrix(module).T.float() for name, module in projections.items() if module is not None}
+        return {name: row * gain(self.before_mlp, row.shape[1], self.device) for name, row in rows.items()}
+
 
 def matrix(module: nn.Module) -> Float[Tensor, "inputs outputs"]:
     """A linear module's weight as inputs × outputs: nn.Linear stores it transposed, GPT-2's Conv1D does not."""
     return weight(module) if isinstance(module, Conv1D) else weight(module).T
+
+
+def gain(norm: nn.Module, width: int, device: torch.device) -> Float[Tensor, " width"]:
+    """What a norm multiplies each coordinate by, apart from the common scale: measured, not looked up.
+
+    Families store it in different ways (Gemma adds one to it). For x of mean zero, size one: norm(x) = x·gain + bias.
+    """
+    dtype = next((parameter.dtype for parameter in norm.parameters()), torch.float32)
+    x = torch.ones(1, width, dtype=dtype, device=device)
+    x[:, ::2] = -1.0
+    with torch.no_grad():
+        found: Tensor = (norm(x) - norm(-x)) / 2 * x
+    return found[0].float()
 
 
 def weight(module: nn.Module) -> Tensor:
@@ -237,6 +265,8 @@ def _block(family: Family, module: nn.Module, parallel: bool) -> Block:
         attention=attention,
         out_projection=out,
         mlp=mlp,
+        gate_projection=mlp.get_submodule(family.gate_projection) if family.gate_projection else None,
+        up_projection=mlp.get_submodule(family.up_projection),
         down_projection=mlp.get_submodule(family.down_projection),
         before_attention=norm(family.before_attention),
         after_attention=norm(family.after_attention),
