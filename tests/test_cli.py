@@ -189,6 +189,7 @@ REFUSED = {
     "an unknown dtype": (["behaviour", "--dtype", "int3"], "no dtype 'int3'"),
     "an unknown size": (["run", "--size", "huge"], "no size 'huge'"),
     "an unknown id": (["run", "--only", "k9.*"], "no experiment is called 'k9.*'"),
+    "an unknown role": (["run", "--role", "king=1"], "no role 'king'"),
     "a file for a folder": (["run", "--out", "bad.csv"], "bad.csv is a file"),
     "a folder of something else": (["run", "--out", "."], "holds no run"),
 }

@@ -11,8 +11,9 @@ import torch
 from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
 
 from numberline.engine.lab import Lab
+from numberline.engine.subspace import Subspace
 from numberline.errors import NumberlineError
-from numberline.experiments.experiment import Context, Experiment, Result, experiment
+from numberline.experiments.experiment import Context, Experiment, MissingError, Result, experiment
 from numberline.experiments.registry import EXPERIMENTS, index, select
 from numberline.files import write_whole
 from numberline.models.loading import BUILT_IN, wrap
@@ -37,6 +38,7 @@ class Bench:
     def __init__(self) -> None:
         self.computed: list[str] = []
         self.said: list[tuple] = []
+        self.found: dict[str, Subspace] = {}
         self.stop: Callable[[], None] = lambda: None
 
         @experiment("demo.first", feeds=("figure",))
@@ -46,7 +48,8 @@ class Bench:
             context.progress(1, 2)
             scores = torch.arange(6.0).reshape(2, 3).T  # not contiguous
             rows = [{"case": "y1", "mean": context.seed / 10, "n": 3}, {"case": "y2", "mean": 0.5, "n": 3}]
-            return Result.of({"scores": rows}, n=3, tensors={"scores": scores})
+            roles = [{"name": "number_layer", "value": [0], "why": "there is but one"}]
+            return Result.of({"scores": rows, "roles": roles}, n=3, tensors={"scores": scores}, subspaces=self.found)
 
         @experiment("demo.second", needs=("demo.first",))
         def second(lab: Lab, context: Context) -> Result:
@@ -98,6 +101,8 @@ def test_the_folder_says_how_it_was_made(bench, lab, tmp_path):
     assert {"python", "torch", "transformers"} <= set(about["versions"])
     assert about["hardware"]["cores"] >= 1
     assert set(about["experiments"]) == {"demo.first", "demo.second"}
+    assert about["roles"]["number_layer"]["experiment"] == "demo.first"
+    assert about["roles"]["number_layer"]["value"] == [0]
     meta = json.loads((tmp_path / "results/demo.second/meta.json").read_text())
     assert meta["needs"] == {"demo.first": about["experiments"]["demo.first"]["digest"]}
     assert (meta["id"], meta["n"], meta["tables"]) == ("demo.second", 1, {"total": 2})
@@ -132,6 +137,66 @@ def test_a_stopped_run_goes_on_where_it_was(bench, lab, tmp_path):
     assert folder.load("demo.second").tables == whole.run(lab, tmp_path / "whole").load("demo.second").tables
 
 
+def direction(model: str) -> Subspace:
+    return Subspace.spanned_by(torch.arange(1.0, 17.0), model=model, method="test")
+
+
+def test_subspaces_are_kept_with_their_provenance(bench, lab, tmp_path):
+    bench.found = {"u": direction(lab.loaded.fingerprint), "v": direction(lab.loaded.fingerprint)}
+    back = bench.run(lab, tmp_path).load("demo.first").subspaces
+    assert torch.equal(back["u"].basis, bench.found["u"].basis)
+    assert back["u"].provenance == {"model": lab.loaded.fingerprint, "method": "test"}
+    (tmp_path / "subspaces/v.safetensors").unlink()
+    del bench.found["u"]
+    bench.run(lab, tmp_path)  # a missing direction is found again, and one that is no longer found goes
+    assert [path.name for path in (tmp_path / "subspaces").iterdir()] == ["v.safetensors"]
+
+
+def test_a_subspace_of_another_model_or_another_result_is_refused(bench, lab, tmp_path):
+    bench.found = {"u": direction("another")}
+    with pytest.raises(NumberlineError, match="does not say that it was found in this model"):
+        bench.run(lab, tmp_path)
+    bench.found = {"u": direction(lab.loaded.fingerprint)}
+    folder = bench.run(lab, tmp_path)
+    twice = Result.of({}, n=0, subspaces=bench.found)
+    with pytest.raises(NumberlineError, match="both have a subspace 'u'"):
+        folder.save("demo.third", twice, "", {}, 0.0)
+
+
+def test_roles_that_the_user_chose_belong_to_the_run(bench, lab, tmp_path):
+    chosen = Settings(roles={"number_layer": (0,)})
+    bench.run(lab, tmp_path, settings=chosen)
+    bench.run(lab, tmp_path, settings=chosen)
+    assert bench.computed == ["demo.first", "demo.second"]
+    assert chosen.context.roles == {"number_layer": (0,)}
+    with pytest.raises(NumberlineError, match="number_layer"):
+        bench.run(lab, tmp_path)
+
+
+def test_what_cannot_be_measured_is_a_result_too(lab, tmp_path, bench):
+    @experiment("demo.none")
+    def none(lab: Lab, context: Context) -> Result:
+        """Is it there?"""
+        raise MissingError("no such head")
+
+    @experiment("demo.then", needs=("demo.none",))
+    def then(lab: Lab, context: Context) -> Result:
+        """And then?"""
+        return Result.of({"rows": context.need("demo.none").rows("rows")}, n=1)
+
+    bench.experiments = index(none, then)
+    folder = bench.run(lab, tmp_path)
+    assert folder.load("demo.then").rows("missing") == [{"reason": "demo.none is missing: no such head"}]
+
+
+def test_a_meter_counts(bench):
+    seen = []
+    count = Context(progress=lambda *at: seen.append(at)).meter(5)
+    count(2)
+    count(3)
+    assert seen == [(2, 5), (5, 5)]
+
+
 @pytest.mark.parametrize("missing", ["meta.json", "scores.parquet", "tensors.safetensors"])
 def test_a_result_with_a_missing_file_is_computed_again(bench, lab, tmp_path, missing):
     bench.run(lab, tmp_path)
@@ -155,7 +220,12 @@ def test_leftovers_of_an_earlier_result_are_removed(bench, lab, tmp_path):
     (place / "old.parquet").write_bytes(b"")
     (place / "meta.json").unlink()
     bench.run(lab, tmp_path)
-    assert sorted(path.name for path in place.iterdir()) == ["meta.json", "scores.parquet", "tensors.safetensors"]
+    assert sorted(path.name for path in place.iterdir()) == [
+        "meta.json",
+        "roles.parquet",
+        "scores.parquet",
+        "tensors.safetensors",
+    ]
 
 
 @pytest.mark.parametrize(

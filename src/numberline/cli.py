@@ -65,8 +65,7 @@ def models() -> None:
     from numberline.models.catalogue import built_in_models
 
     for model in built_in_models():
-        shape = f"{model.layers} layers, width {model.width}, {model.heads} heads, {model.parameters:,} parameters"
-        out.print(f"[bold]{model.name:8}[/bold] {shape}\n         {model.what}")
+        out.print(f"[bold]{model.name:8}[/bold] {model.shape}\n         {model.what}")
     out.print(
         "\nAny other causal language model of a supported architecture can take their place, by its folder or its\n"
         "Hub id: numberline run ./my-model, numberline run Qwen/Qwen2.5-0.5B"
@@ -151,6 +150,7 @@ def run(
     out: Annotated[Path | None, typer.Option(help="the run's folder; runs/MODEL unless given")] = None,
     size: Size = "paper",
     only: Annotated[list[str] | None, typer.Option(help="an experiment's id, or a pattern: 'k2.*'; repeatable")] = None,
+    role: Annotated[list[str] | None, typer.Option(help="choose a site yourself: number_layer=13; repeatable")] = None,
     seed: Seed = SEED,
     task: Kind = "max",
     device: Device = None,
@@ -161,11 +161,12 @@ def run(
 
     Example: [bold]numberline run tiny --only 'behaviour.*' --size quick[/bold]
     """
+    from numberline.experiments import roles
     from numberline.experiments.registry import select
     from numberline.runs.folder import RunFolder
     from numberline.runs.run import Run, Settings, check_free, configuration, folder_name
 
-    settings, patterns = Settings(size, seed, task), only or ["*"]
+    settings, patterns = Settings(size, seed, task, dict(map(roles.parse, role or ()))), only or ["*"]
     folder = RunFolder(out or folder_name(model, settings))
     # What can be refused is refused before a model is loaded.
     select(patterns)
@@ -184,8 +185,10 @@ def _execute(run: "Run", patterns: list[str]) -> None:
                 f"stopped; {watcher.count} finished results are in {run.folder.path}, and the same command continues"
             ) from None
     for meta in done:
-        if "accuracy" in meta.tables:
+        if meta.id.startswith("behaviour.") and "accuracy" in meta.tables:
             _print_accuracy(run.folder.load(meta.id))
+        if "missing" in meta.tables:
+            out.print(f"{meta.id} could not be measured: {run.folder.load(meta.id).rows('missing')[0]['reason']}")
     out.print(f"\nThe results are in [bold]{run.folder.path}[/bold]: run.json and results/")
 
 
@@ -208,7 +211,8 @@ class _Watcher:
     def finished(self, experiment: "Experiment", meta: "Meta", kept: bool) -> None:
         """A line that stays."""
         how = "kept from before" if kept else f"{meta.seconds:.1f} s"
-        self.bar.console.print(f"[green]✓[/green] {experiment.id:24} {how:>16}  {experiment.question}")
+        mark = "[yellow]–[/yellow]" if "missing" in meta.tables else "[green]✓[/green]"
+        self.bar.console.print(f"{mark} {experiment.id:24} {how:>16}  {experiment.question}")
         self.count += 1
 
 

@@ -75,18 +75,13 @@ def operands(lab: Lab, context: Context) -> Result:
 
 def measure(lab: Lab, context: Context, populations: Sequence[Population], with_held_out: bool = False) -> Result:
     """Accuracy on each population, and every mistake."""
-    total, done = sum(len(population.operands) for population in populations), 0
-
-    def advance(more: int) -> None:
-        nonlocal done
-        done += more
-        context.progress(done, total)
-
+    total = sum(len(population.operands) for population in populations)
+    count = context.meter(total)
     accuracy: list[dict[str, Any]] = []
     mistakes: list[dict[str, Any]] = []
     for population in populations:
         task, rows = population.task, population.operands
-        answers = answer(lab, task, rows, advance)
+        answers = answer(lab, task, rows, count)
         right = [said.number == task.answer(row) for said, row in zip(answers, rows, strict=True)]
         accuracy.append(_row(population.name, task, right))
         if with_held_out and (task.k, task.digits) == (2, 2):

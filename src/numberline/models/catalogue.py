@@ -9,10 +9,11 @@ from numberline.errors import NumberlineError
 
 FOLDER = Path(__file__).parent / "builtin"
 
-WHAT = {
+TRAINED = {
     "tiny": "trained by interchange interventions to compare as the paper describes; the default",
     "direct": "trained on the task alone; solves it another way: the negative control",
 }
+COMPILED = "not trained: every direction, head and neuron in it is known; two digits, two or three operands"
 
 
 @dataclass(frozen=True)
@@ -21,18 +22,16 @@ class BuiltIn:
 
     name: str
     what: str
-    layers: int
-    width: int
-    heads: int
-    parameters: int
+    shape: str
 
 
 def built_in_models() -> tuple[BuiltIn, ...]:
-    """The trained models of the package."""
-    return tuple(_read(name, what) for name, what in WHAT.items())
+    """The models of the package: the trained ones, then the compiled one, which has no weights on disk."""
+    trained = (BuiltIn(name, what, _shape(name)) for name, what in TRAINED.items())
+    return (*trained, BuiltIn("planted", COMPILED, "compiled when it is loaded"))
 
 
-def _read(name: str, what: str) -> BuiltIn:
+def _shape(name: str) -> str:
     try:
         config = json.loads((FOLDER / name / "config.json").read_text(encoding="utf-8"))
         parameters = _count(FOLDER / name / "model.safetensors")
@@ -41,7 +40,7 @@ def _read(name: str, what: str) -> BuiltIn:
             f"the built-in model {name!r} is not complete ({error.filename} is missing): install the package again"
         ) from error
     layers, width, heads = (config[key] for key in ("num_hidden_layers", "hidden_size", "num_attention_heads"))
-    return BuiltIn(name, what, layers, width, heads, parameters)
+    return f"{layers} layers, width {width}, {heads} heads, {parameters:,} parameters"
 
 
 def _count(weights: Path) -> int:

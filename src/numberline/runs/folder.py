@@ -4,13 +4,14 @@
     results/ID/meta.json            id, needs, digest of inputs, n, seconds, and what the other files hold
     results/ID/NAME.parquet         tables
     results/ID/tensors.safetensors  tensors
+    subspaces/NAME.safetensors      directions, with their provenance in the header
 
 Every file is written whole. A result's meta.json is removed first and written last: a result without one does not
 exist. No pickle is read or written.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import pyarrow.parquet as pq
 import safetensors.torch
 from torch import Tensor
 
+from numberline.engine.subspace import Subspace
 from numberline.errors import NumberlineError
 from numberline.experiments.experiment import Result
 from numberline.files import make_folder, write_whole
@@ -40,6 +42,8 @@ class Meta:
     """Each table's number of rows."""
     tensors: Mapping[str, list[int]] = field(default_factory=dict)
     """Each tensor's shape."""
+    subspaces: Mapping[str, int] = field(default_factory=dict)
+    """Each subspace's rank."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +67,25 @@ class RunFolder:
         if found is None or set(found) != {entry.name for entry in fields(Meta)}:
             return None
         meta = Meta(**found)
-        files = [f"{name}.parquet" for name in meta.tables] + ([TENSORS] if meta.tensors else [])
-        return meta if all((self.path / "results" / id / file).is_file() for file in files) else None
+        files = [self.path / "results" / id / file for file in _files(meta)]
+        files += [self._subspace(name) for name in meta.subspaces]
+        return meta if all(file.is_file() for file in files) else None
 
     def save(self, id: str, result: Result, digest: str, needs: Mapping[str, str], seconds: float) -> Meta:
         """Store a result in place of an earlier one."""
+        meta = Meta(
+            id=id,
+            digest=digest,
+            needs=dict(needs),
+            n=result.n,
+            seconds=round(seconds, 3),
+            tables={name: table.num_rows for name, table in result.tables.items()},
+            tensors={name: list(tensor.shape) for name, tensor in result.tensors.items()},
+            subspaces={name: subspace.rank for name, subspace in result.subspaces.items()},
+        )
+        self._check_subspaces(id, result)
         place = self.path / "results" / id
+        before = _read_json(place / META) or {}
         make_folder(place)
         (place / META).unlink(missing_ok=True)
         for name, table in result.tables.items():
@@ -78,17 +95,11 @@ class RunFolder:
         if result.tensors:
             tensors = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in result.tensors.items()}
             write_whole(place / TENSORS, safetensors.torch.save(tensors))
-        meta = Meta(
-            id=id,
-            digest=digest,
-            needs=dict(needs),
-            n=result.n,
-            seconds=round(seconds, 3),
-            tables={name: table.num_rows for name, table in result.tables.items()},
-            tensors={name: list(tensor.shape) for name, tensor in result.tensors.items()},
-        )
+        for name, subspace in result.subspaces.items():
+            make_folder(self.path / "subspaces")
+            subspace.save(self._subspace(name))
         write_whole(place / META, _json(asdict(meta)))
-        self._remove_leftovers(meta)
+        self._remove_leftovers(meta, before.get("subspaces", ()))
         return meta
 
     def load(self, id: str) -> Result:
@@ -98,14 +109,43 @@ class RunFolder:
             raise NumberlineError(f"{self.path} has no result {id!r}: make it with numberline run --only {id}")
         tables = {name: pq.read_table(place / f"{name}.parquet") for name in meta.tables}
         tensors: dict[str, Tensor] = safetensors.torch.load_file(place / TENSORS) if meta.tensors else {}
-        return Result(tables, meta.n, tensors)
+        subspaces = {name: Subspace.load(self._subspace(name), self._fingerprint()) for name in meta.subspaces}
+        return Result(tables, meta.n, tensors, subspaces)
 
-    def _remove_leftovers(self, meta: Meta) -> None:
+    def _subspace(self, name: str) -> Path:
+        return self.path / "subspaces" / f"{name}.safetensors"
+
+    def _fingerprint(self) -> str:
+        """The model of this run."""
+        return str((self.about() or {}).get("model", {}).get("fingerprint"))
+
+    def _check_subspaces(self, id: str, result: Result) -> None:
+        """All results share one folder of subspaces: a name belongs to one of them, and to this run's model."""
+        for other in sorted((self.path / "results").glob(f"*/{META}")) if result.subspaces else ():
+            meta = self.meta(other.parent.name)
+            taken = set(result.subspaces) & set(meta.subspaces) if meta is not None and meta.id != id else set()
+            if taken and meta is not None:
+                raise NumberlineError(f"{id} and {meta.id} both have a subspace {min(taken)!r}: rename one of them")
+        for name, subspace in result.subspaces.items():
+            if subspace.provenance.get("model") != self._fingerprint():
+                raise NumberlineError(
+                    f"the subspace {name!r} of {id} does not say that it was found in this model: "
+                    "give it the provenance model=lab.loaded.fingerprint"
+                )
+
+    def _remove_leftovers(self, meta: Meta, subspaces: Iterable[str]) -> None:
         """Files of an earlier result of the same id, and halves that a killed process left."""
-        kept = {META, *(f"{name}.parquet" for name in meta.tables), *([TENSORS] if meta.tensors else [])}
+        kept = {META, *_files(meta)}
         for file in (self.path / "results" / meta.id).iterdir():
             if file.name not in kept:
                 file.unlink(missing_ok=True)
+        for name in set(subspaces) - set(meta.subspaces):
+            self._subspace(name).unlink(missing_ok=True)
+
+
+def _files(meta: Meta) -> list[str]:
+    """The files of a result's own folder beside meta.json."""
+    return [f"{name}.parquet" for name in meta.tables] + ([TENSORS] if meta.tensors else [])
 
 
 def _json(content: Mapping[str, Any]) -> bytes:

@@ -2,6 +2,7 @@
 
 1. The folder must be empty or hold a run of the same configuration; another one's results are never overwritten.
 2. run.json is written at once. It lists the results that are valid now: those whose digest of inputs is unchanged.
+   It also lists the roles that they found or were given, with the evidence.
 3. Experiments run in an order that respects their needs. A valid result is kept. Another is computed, stored, and
    added to run.json: whatever stops the run loses at most the experiment under way.
 """
@@ -9,7 +10,7 @@
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -35,6 +36,7 @@ class Settings:
     size: str = "paper"
     seed: int = SEED
     task: str = "max"
+    roles: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.size not in SIZES:
@@ -45,7 +47,13 @@ class Settings:
     @property
     def context(self) -> Context:
         """What experiments are told of it."""
-        return Context(SIZES[self.size], self.seed, KINDS[self.task])
+        return Context(SIZES[self.size], self.seed, KINDS[self.task], roles=self.roles)
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """As run.json writes it."""
+        roles = {name: list(value) for name, value in sorted(self.roles.items())}
+        return {"size": self.size, "seed": self.seed, "task": self.task, **({"roles": roles} if roles else {})}
 
 
 @runtime_checkable
@@ -83,6 +91,7 @@ class Run:
                 watcher.started(experiment)
             meta = kept or self._compute(experiment, wanted, watcher)
             about["experiments"][experiment.id] = _entry(meta)
+            about["roles"] |= self._roles(meta)
             self.folder.describe({**about, "updated": _now()})
             watcher.finished(experiment, meta, kept is not None)
             done.append(meta)
@@ -105,15 +114,21 @@ class Run:
         """Everything outside the code that decides a number."""
         dtype = str(self.lab.network.dtype).removeprefix("torch.")
         sizes = asdict(SIZES[self.settings.size])
-        return {"model": self.lab.loaded.fingerprint, "dtype": dtype, "sizes": sizes, **asdict(self.settings)}
+        model = {"name": self.lab.loaded.name, "fingerprint": self.lab.loaded.fingerprint, "dtype": dtype}
+        return {"model": model, "sizes": sizes, **self.settings.words}
+
+    def _roles(self, meta: Meta) -> dict[str, Any]:
+        """The roles that a result says, by name, with their evidence."""
+        rows = self.folder.load(meta.id).rows("roles") if "roles" in meta.tables else []
+        return {row["name"]: {"experiment": meta.id, **row} for row in rows}
 
     def _open(self, wanted: Mapping[str, str]) -> dict[str, Any]:
         """Check or make the folder, and write which of its results are valid."""
         chosen = configuration(self.lab.loaded.name, self.settings)
         before = check_free(self.folder, chosen)
         make_folder(self.folder.path / "results")
-        valid = {id: self._valid(id, wanted) for id in wanted}
-        about = {
+        valid = [meta for id in wanted if (meta := self._valid(id, wanted)) is not None]
+        about: dict[str, Any] = {
             "format": FORMAT,
             "configuration": chosen,
             "model": provenance.describe(self.lab),
@@ -122,15 +137,17 @@ class Run:
             "hardware": provenance.hardware(),
             "created": before["created"] if before is not None else _now(),
             "updated": _now(),
-            "experiments": {id: _entry(meta) for id, meta in valid.items() if meta is not None},
+            "experiments": {meta.id: _entry(meta) for meta in valid},
+            "roles": {},
         }
         self.folder.describe(about)
+        for meta in valid:
+            about["roles"] |= self._roles(meta)
         return about
 
     def _compute(self, experiment: Experiment, wanted: Mapping[str, str], watcher: Watcher) -> Meta:
         needs = {id: self.folder.load(id) for id in experiment.needs}
-        base = self.settings.context
-        context = Context(base.sizes, base.seed, base.kind, needs, watcher.progress)
+        context = replace(self.settings.context, needs=needs, progress=watcher.progress)
         start = time.perf_counter()
         result = experiment(self.lab, context)
         seconds = time.perf_counter() - start
@@ -140,7 +157,7 @@ class Run:
 
 def configuration(model: str, settings: Settings) -> dict[str, Any]:
     """What a folder's runs have in common: the model by name, and what the user chose."""
-    return {"model": model, **asdict(settings)}
+    return {"model": model, **settings.words}
 
 
 def check_free(folder: RunFolder, chosen: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -172,6 +189,7 @@ def folder_name(model: str, settings: Settings) -> Path:
     words += [settings.task] if settings.task != default.task else []
     words += [settings.size] if settings.size != default.size else []
     words += [f"seed{settings.seed}"] if settings.seed != default.seed else []
+    words += [f"{name}{'.'.join(map(str, value))}" for name, value in sorted(settings.roles.items())]
     return Path("runs") / "-".join(words)
 
 
