@@ -16,12 +16,13 @@ from torch import Tensor
 
 from numberline.engine import recording as recordings
 from numberline.engine.attention import installed
+from numberline.engine.conditions import Condition, Sink, resolve
 from numberline.engine.decode import Decoder
 from numberline.engine.edits import Edit
 from numberline.engine.memory import Memory
 from numberline.engine.recording import Keep, Recording
 from numberline.engine.sites import Site, check
-from numberline.engine.wave import Condition, Sink, Wave, resolve
+from numberline.engine.wave import Wave
 from numberline.errors import NumberlineError
 from numberline.models.families import Network
 from numberline.models.loading import Loaded
@@ -124,21 +125,11 @@ class Lab:
         resolved = [resolve(recording, edits, steps) for edits in conditions]
         out = torch.zeros(len(resolved), len(recording), steps, dtype=torch.long)
         with torch.no_grad(), installed(self.network.model):
+            last = self.network.n_layers - 1
             for numbers, examples in self._waves(recording, resolved, list(range(len(resolved)))):
-                wave = self._wave(recording, resolved, numbers, examples, [], self.network.n_layers - 1)
+                wave = Wave(recording, [resolved[i] for i in numbers], examples, [], numbers, last)
                 out[numbers, examples] = Decoder(wave).run(steps).cpu()
         return out
-
-    def _wave(
-        self,
-        recording: Recording,
-        resolved: list[Condition],
-        numbers: list[int],
-        examples: slice,
-        sinks: list[Sink],
-        last: int,
-    ) -> Wave:
-        return Wave(recording, [resolved[i] for i in numbers], examples, sinks, numbers, last)
 
     def _sink(self, recording: Recording, site: Site, conditions: int) -> Sink:
         """Room for a read, filled with the un-edited values: what no edit reaches stays as recorded."""
@@ -161,7 +152,7 @@ class Lab:
         finals = list(plain.expand(len(resolved), *plain.shape)) if grad else plain.repeat(len(resolved), 1, 1)
         moving = [number for number, condition in enumerate(resolved) if not condition.inert]
         for numbers, examples in self._waves(recording, resolved, moving, grad):
-            found = self._wave(recording, resolved, numbers, examples, sinks, last).run()
+            found = Wave(recording, [resolved[i] for i in numbers], examples, sinks, numbers, last).run()
             for number, final in zip(numbers, found, strict=True):
                 if grad:
                     finals[number] = final

@@ -9,119 +9,19 @@ A condition is a list of edits. Its first change is at some block and some token
 4. at the last block only the last token goes through the MLP, unless something else is read or edited there.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from numberline.engine.blocks import attend, feed
-from numberline.engine.edits import Edit, apply
+from numberline.engine.conditions import Condition, Sink
+from numberline.engine.edits import apply
 from numberline.engine.recording import Recording, contribution, pattern, select
-from numberline.engine.sites import EVERYWHERE, Site, check
 from numberline.errors import NumberlineError
-
-
-@dataclass(eq=False)
-class Change:
-    """An edit resolved against a recording: at which tokens, towards which values."""
-
-    edit: Edit
-    tokens: tuple[int, ...]
-    source: Recording | Float[Tensor, "examples tokens d"]
-    fired: bool = False
-
-    @property
-    def layer(self) -> int:
-        """The block it changes."""
-        return self.edit.site.layer
-
-    def target(self, examples: slice) -> Float[Tensor, "examples tokens d"]:
-        """The values to change towards, for some examples (or one for all)."""
-        if isinstance(self.source, Recording):
-            return self.source.value(self.edit.source_site or self.edit.site, examples)
-        return self.source if self.source.shape[0] == 1 else self.source[examples]
-
-
-@dataclass(eq=False)
-class Condition:
-    """A list of changes and where the first of them is."""
-
-    changes: list[Change]
-    recording: Recording
-
-    @property
-    def token(self) -> int:
-        """The first token that changes (without changes: the last)."""
-        return min((change.tokens[0] for change in self.changes), default=self.recording.length - 1)
-
-    @property
-    def layer(self) -> int:
-        """The first block that changes (without changes: the last)."""
-        return min((change.layer for change in self.changes), default=self.recording.network.n_layers - 1)
-
-    @property
-    def inside(self) -> list[Change]:
-        """The changes inside the first block (before the residual that leaves it)."""
-        return [c for c in self.changes if c.layer == self.layer and c.edit.site.kind != "resid"]
-
-    @property
-    def inert(self) -> bool:
-        """Whether nothing can change: no edit, or only swaps from prompts that are the same up to that token."""
-        return all(
-            change.edit.action == "replace"
-            and change.edit.source_site is None
-            and isinstance(change.source, Recording)
-            and change.source.same_up_to(self.recording, change.tokens[-1])
-            for change in self.changes
-        )
-
-
-@dataclass(eq=False)
-class Sink:
-    """A site to read in every condition, and where its values go."""
-
-    site: Site
-    tokens: tuple[int, ...]
-    values: Float[Tensor, "conditions examples tokens d"]
-
-
-def resolve(recording: Recording, edits: Sequence[Edit], generated: int = 0) -> Condition:
-    """Check a condition's edits and find their tokens and values; refuses what cannot be.
-
-    EVERYWHERE includes the `generated` tokens that a decoding run will add.
-    """
-    network = recording.network
-    changes = []
-    for edit in edits:
-        check(edit.site, network)
-        if edit.site.kind == "pattern":
-            raise NumberlineError(f"{edit.site}: attention weights can be read but cannot be edited")
-        more = generated if edit.site.position == EVERYWHERE else 0
-        tokens = edit.site.tokens(recording.prompts.positions, recording.length + more)
-        changes.append(Change(edit, tokens, _source(recording, edit, tokens)))
-    return Condition(changes, recording)
-
-
-def _source(recording: Recording, edit: Edit, tokens: tuple[int, ...]) -> Recording | Tensor:
-    source, site = edit.source, edit.source_site or edit.site
-    if source is None or isinstance(source, Recording):
-        source = source or recording
-        if len(source) != len(recording):
-            raise NumberlineError(f"{edit.site}: the source has {len(source)} prompts but the run has {len(recording)}")
-        there = site.tokens(source.prompts.positions, source.length)
-        if len(there) not in (1, len(tokens)):
-            raise NumberlineError(f"{edit.site}: {len(there)} source tokens cannot fill {len(tokens)} tokens")
-        # What the source did not keep is computed now: not later, in the middle of a block, under its hooks.
-        return source if source.keeps(site.kind, site.layer, there[0]) else source.value(site)
-    while source.dim() < 3:  # one vector for all examples, or one per example: the missing axes have length one
-        source = source.unsqueeze(1 if source.dim() == 2 else 0)
-    if source.shape[0] not in (1, len(recording)):
-        raise NumberlineError(
-            f"{edit.site}: values for {source.shape[0]} examples were given, the run has {len(recording)}"
-        )
-    return source
 
 
 @dataclass(eq=False)
@@ -159,6 +59,13 @@ class Wave:
         final = x[:, -1].reshape(len(self.active), n, -1)
         return final[[self.active.index(i) for i in range(len(self.conditions))]]
 
+    @cached_property
+    def busy(self) -> set[tuple[int, str]]:
+        """The layers and kinds of site at which any condition changes, or anyone reads, something."""
+        sites = [read.site for read in self.reads]
+        sites += [change.edit.site for condition in self.conditions for change in condition.changes]
+        return {(site.layer, site.kind) for site in sites}
+
     @property
     def _n(self) -> int:
         return len(range(len(self.recording))[self.examples])
@@ -188,9 +95,8 @@ class Wave:
         start, length = self._start, self.recording.length
         past = recording.past(layer, start, self.examples)
         want_pattern = any(read.site.kind == "pattern" and read.site.layer == layer for read in self.reads)
-        kept: list[tuple[Tensor, Tensor]] = []
 
-        def run(rows: slice) -> Tensor:
+        def run(rows: slice) -> tuple[Tensor, dict[str, Tensor]]:
             tap = WaveTap(self, layer, rows, tuple(range(start, length)))
             example = torch.arange(rows.start, rows.stop, device=network.blocks[layer].device) % self._n
             there = replace(past, rows=example, kept={}, want_keys=self.keep_keys, want_weights=want_pattern)
@@ -199,21 +105,18 @@ class Wave:
                 weights = pattern(there, length)
                 for read in (r for r in self.reads if r.site.kind == "pattern" and r.site.layer == layer):
                     tap.read(read, weights)
-            if self.keep_keys:
-                kept.append((there.kept["keys"], there.kept["values"]))
             entering = x[rows]
             if self._narrow(layer):
                 tap.tokens, mid, entering = (length - 1,), mid[:, -1:], entering[:, -1:]
-            return feed(network, layer, entering, mid, tap)
+            return feed(network, layer, entering, mid, tap), there.kept
 
-        if torch.is_grad_enabled():
-            out = run(slice(0, x.shape[0]))
-        else:
-            parts = recording.memory.over(x.shape[0], x.shape[1], run)
-            out = parts[0] if len(parts) == 1 else torch.cat(parts)
+        everything = slice(0, x.shape[0])
+        grad = torch.is_grad_enabled()  # slices do not save memory when every activation is kept for the gradient
+        parts = [run(everything)] if grad else recording.memory.over(x.shape[0], x.shape[1], run)
         if self.keep_keys:
-            self.keys[layer] = (torch.cat([k for k, _ in kept]), torch.cat([v for _, v in kept]))
-        return out
+            keys, values = (torch.cat([kept[name] for _, kept in parts]) for name in ("keys", "values"))
+            self.keys[layer] = keys, values
+        return parts[0][0] if len(parts) == 1 else torch.cat([out for out, _ in parts])
 
     def _join(self, number: int, only_last: bool) -> Float[Tensor, "examples tokens d"]:
         """A condition's residual leaving its first block: as recorded, but for the edited tokens."""
@@ -260,18 +163,15 @@ class WaveTap:
     heads: dict[tuple[int, int], Tensor] = field(default_factory=dict)
 
     def wants(self, name: str) -> bool:
-        """Whether a hook is needed for the heads or the neurons."""
-        kind = "head" if name in ("z", "out") else name
-        sites = [read.site for read in self.wave.reads]
-        sites += [c.edit.site for number, _, _ in self._parts() for c in self.wave.conditions[number].changes]
-        return any(site.layer == self.layer and site.kind == kind for site in sites)
+        """Whether anything is changed or read here."""
+        return (self.layer, "head" if name in ("z", "out") else name) in self.wave.busy
 
     def __call__(self, name: str, value: Tensor) -> Tensor:
         """Change and read what passes."""
         if name == "z":
             self.z = value
             return value
-        if name == "resid" and self.joining is not None:
+        if (name == "resid" and self.joining is not None) or not self.wants(name):
             return value
         return self._read(name, self._change(name, value))
 

@@ -1,0 +1,117 @@
+"""A condition: a list of edits, resolved against the recording that it will be run on.
+
+Resolving finds the tokens and the values of every edit and refuses what cannot be, before anything is computed. It also
+tells where the first change is (nothing before it has to run) and whether there can be a change at all.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jaxtyping import Float
+from torch import Tensor
+
+from numberline.engine.edits import Edit
+from numberline.engine.recording import Recording
+from numberline.engine.sites import EVERYWHERE, Site, check
+from numberline.errors import NumberlineError
+
+
+@dataclass(eq=False)
+class Change:
+    """An edit resolved against a recording: at which tokens, towards which values."""
+
+    edit: Edit
+    tokens: tuple[int, ...]
+    source: Recording | Float[Tensor, "examples tokens d"]
+    fired: bool = False
+
+    @property
+    def layer(self) -> int:
+        """The block it changes."""
+        return self.edit.site.layer
+
+    def target(self, examples: slice) -> Float[Tensor, "examples tokens d"]:
+        """The values to change towards, for some examples (or one for all)."""
+        if isinstance(self.source, Recording):
+            return self.source.value(self.edit.source_site or self.edit.site, examples)
+        return self.source if self.source.shape[0] == 1 else self.source[examples]
+
+
+@dataclass(eq=False)
+class Condition:
+    """A list of changes and where the first of them is."""
+
+    changes: list[Change]
+    recording: Recording
+
+    @property
+    def token(self) -> int:
+        """The first token that changes (without changes: the last)."""
+        return min((change.tokens[0] for change in self.changes), default=self.recording.length - 1)
+
+    @property
+    def layer(self) -> int:
+        """The first block that changes (without changes: the last)."""
+        return min((change.layer for change in self.changes), default=self.recording.network.n_layers - 1)
+
+    @property
+    def inside(self) -> list[Change]:
+        """The changes inside the first block (before the residual that leaves it)."""
+        return [c for c in self.changes if c.layer == self.layer and c.edit.site.kind != "resid"]
+
+    @property
+    def inert(self) -> bool:
+        """Whether nothing can change: no edit, or only swaps from prompts that are the same up to that token."""
+        return all(
+            change.edit.action == "replace"
+            and change.edit.source_site is None
+            and isinstance(change.source, Recording)
+            and change.source.same_up_to(self.recording, change.tokens[-1])
+            for change in self.changes
+        )
+
+
+@dataclass(eq=False)
+class Sink:
+    """A site to read in every condition, and where its values go."""
+
+    site: Site
+    tokens: tuple[int, ...]
+    values: Float[Tensor, "conditions examples tokens d"]
+
+
+def resolve(recording: Recording, edits: Sequence[Edit], generated: int = 0) -> Condition:
+    """Check a condition's edits and find their tokens and values; refuses what cannot be.
+
+    EVERYWHERE includes the `generated` tokens that a decoding run will add.
+    """
+    network = recording.network
+    changes = []
+    for edit in edits:
+        check(edit.site, network)
+        if edit.site.kind == "pattern":
+            raise NumberlineError(f"{edit.site}: attention weights can be read but cannot be edited")
+        more = generated if edit.site.position == EVERYWHERE else 0
+        tokens = edit.site.tokens(recording.prompts.positions, recording.length + more)
+        changes.append(Change(edit, tokens, _source(recording, edit, tokens)))
+    return Condition(changes, recording)
+
+
+def _source(recording: Recording, edit: Edit, tokens: tuple[int, ...]) -> Recording | Tensor:
+    source, site = edit.source, edit.source_site or edit.site
+    if source is None or isinstance(source, Recording):
+        source = source or recording
+        if len(source) != len(recording):
+            raise NumberlineError(f"{edit.site}: the source has {len(source)} prompts but the run has {len(recording)}")
+        there = site.tokens(source.prompts.positions, source.length)
+        if len(there) not in (1, len(tokens)):
+            raise NumberlineError(f"{edit.site}: {len(there)} source tokens cannot fill {len(tokens)} tokens")
+        # What the source did not keep is computed now: not later, in the middle of a block, under its hooks.
+        return source if source.keeps(site.kind, site.layer, there[0]) else source.value(site)
+    while source.dim() < 3:  # one vector for all examples, or one per example: the missing axes have length one
+        source = source.unsqueeze(1 if source.dim() == 2 else 0)
+    if source.shape[0] not in (1, len(recording)):
+        raise NumberlineError(
+            f"{edit.site}: values for {source.shape[0]} examples were given, the run has {len(recording)}"
+        )
+    return source
