@@ -62,7 +62,7 @@ def _truth(seed: int, noise: float, variant: str | None, writer: Writer, placeme
         return tuple(sorted(placement.neurons[name] for name in names))
 
     def span(*axes: str) -> Tensor:
-        return torch.stack([writer.vector({axis: 1.0}) for axis in axes], dim=1).float()
+        return torch.stack([writer.writes({axis: 1.0}) for axis in axes], dim=1).float()
 
     compared = range(design.first_block, design.flag_block + 1)
     fields = receptive_fields(described, range(3, design.flag_block + 1), ideal_state(number_tables(design), design))
@@ -102,7 +102,7 @@ def _directions(design: Design, writer: Writer) -> dict[int, dict[str, Tensor]]:
     """The paper's names for the planted axes, with two and with three operands, without those that are curved."""
 
     def unit(**axes: float) -> Tensor:
-        vector = writer.vector(axes)
+        vector = writer.writes(axes)
         return torch.as_tensor(vector / vector.norm()).float()
 
     v1 = unit(from_y1=(1.0 - design.alignment**2) ** 0.5, own=design.alignment)

@@ -43,6 +43,10 @@ COMMON = (
 
 FLAG_SIZE = 3.0
 CODE_RADIUS = 3.0
+ANSWER_SIZE = 5.0
+ROLE_SIZE = 4.0
+CARRIED_SIZE = 0.5
+TENS_SIZE = 0.5  # small: tens digits rise with the number, and must not pass for its magnitude
 SMALL = 0.3  # the size of raw counts: small, so that they do not change a number token's norm
 
 

@@ -11,7 +11,17 @@
 7. The digit that is due, of the operand with that code, is copied.
 """
 
-from numberline.models.planted.axes import COMMON, SPIRAL, VALUE_ONES, VALUE_TENS
+from numberline.models.planted.axes import (
+    ANSWER_SIZE,
+    CARRIED_SIZE,
+    COMMON,
+    FIRSTS,
+    LASTS,
+    ROLE_SIZE,
+    SPIRAL,
+    VALUE_ONES,
+    VALUE_TENS,
+)
 from numberline.models.planted.broken import FROM_Y1, FROM_Y2, OWN, Design
 from numberline.models.planted.comparing import helix_of, met, neurons_of, transport
 from numberline.models.planted.language import Block, Circuit
@@ -36,6 +46,14 @@ def axes(design: Design) -> list[str]:
     return names
 
 
+def sizes(design: Design) -> dict[str, float]:
+    """Roles and the sink are long, so that they are read with small weights: what is patched into a number's token must
+    not be able to pass for another role. Transported magnitudes are short, so that they are read with large ones.
+    """
+    carried = {} if design.alignment else dict.fromkeys(("from_y1", "from_y2"), CARRIED_SIZE)
+    return dict.fromkeys((*FIRSTS, *LASTS), ROLE_SIZE) | {"answer": ANSWER_SIZE} | carried
+
+
 def circuit(design: Design) -> Circuit:
     """The whole model."""
     fifth = neurons_of(design, 5) + (decode_digits() if design.by_value else [])
@@ -49,4 +67,4 @@ def circuit(design: Design) -> Circuit:
         read_out(design),
         name_it(design),
     ]
-    return Circuit(axes(design), embedding(), blocks, unembedding())
+    return Circuit(axes(design), sizes(design), embedding(), blocks, unembedding())

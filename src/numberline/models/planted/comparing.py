@@ -12,7 +12,7 @@ Both keep a small slope everywhere (the broad pair, the linear neuron), so that 
 from collections.abc import Sequence
 
 from numberline.models.planted import number
-from numberline.models.planted.axes import BANDS, EARLIER, FLAG_SIZE, OPERANDS
+from numberline.models.planted.axes import BANDS, EARLIER, FLAG_SIZE, OPERANDS, total
 from numberline.models.planted.broken import OWN, Design
 from numberline.models.planted.language import (
     Form,
@@ -30,10 +30,10 @@ from numberline.models.planted.language import (
 # Half-widths of the hinge pairs per band. Neighbours are 0.2 apart on `own` at 10 and 0.02 at 99.
 WIDTHS = {"low": 0.45, "middle": 0.25, "high": 0.15}
 ONE_STAGE_WIDTH = 0.008
-NARROW = 0.7  # share of the narrow comparators in `beats`; the rest is the broad one, which does not saturate
-SECOND_WIDTH = 0.06
-SHARPNESS = 60.0
-SATURATING = 0.85  # share of the saturating pair in the second stage; the rest is linear
+NARROW = 0.6  # share of the narrow comparators in `beats`; the rest is the broad one, which does not saturate
+SECOND_WIDTH = 0.035
+SHARPNESS = 100.0
+SATURATING = 0.75  # share of the saturating pair in the second stage; the rest is linear
 HELIX = ("spiral_cos", "spiral_sin", "circle_cos", "circle_sin")
 VALUES = ("own", "circle_cos", "circle_sin", "winding_cos", "winding_sin", "spiral_cos", "spiral_sin")
 
@@ -112,12 +112,15 @@ def first_stage(design: Design) -> list[Neuron]:
     for t in EARLIER:
         beats = f"beats_y{t}"
         for name, axis in zip(number.BANDS, BANDS, strict=True):
-            form, width = lead(t, 3.0, design), WIDTHS[name]
-            neurons += ramp(f"local_{name}_y{t}", form, width, 30.0, {axis: 1.0}, {beats: NARROW}, part="first")
-        form = lead(t, 10.5, design)
-        neurons += ramp(f"broad_y{t}", form, 6.0, 3.0, constant(1.0), {beats: 1.0 - NARROW}, part="first")
-        # Written like the hinges, so that it scales with them and the boundary stays at own = from_t.
-        neurons.append(always(f"middle_y{t}", constant(1.0), {beats: -0.5}))
+            form, width = lead(t, 5.0, design), WIDTHS[name]
+            neurons += ramp(
+                f"local_{name}_y{t}", form, width, 30.0, {axis: 1.0 / number.BAND_SIZE}, {beats: NARROW}, part="first"
+            )
+        form = lead(t, 12.0, design)
+        neurons += ramp(f"broad_y{t}", form, 4.8, 6.0, constant(1.0), {beats: 1.0 - NARROW}, part="first")
+        # Each ramp is centred by a neuron that scales as it does, so that the boundary stays exactly at own = from_t.
+        centre = add(scale(NARROW / number.BAND_SIZE, total(BANDS)), constant(1.0 - NARROW))
+        neurons.append(always(f"middle_y{t}", centre, {beats: -0.5}))
     return neurons
 
 
@@ -126,19 +129,20 @@ def second_stage(design: Design) -> list[Neuron]:
     neurons = [always("not_flagged", constant(1.0), {"flag": -3.0 * FLAG_SIZE})]
     if not design.compares:
         return [always("not_flagged", constant(1.0), {"flag": -FLAG_SIZE})]
-    neurons = except_at(design.phased, neurons)
+    closed = design.phased
+    neurons = except_at(closed, neurons)
     for t in EARLIER:
         beats, share = {f"beats_y{t}": 1.0}, 2.0 * FLAG_SIZE
         write = {"flag": share * SATURATING}
         neurons += except_at(
-            design.phased,
+            closed,
             [
                 *ramp(f"global_y{t}", beats, SECOND_WIDTH, SHARPNESS, constant(1.0), write, part="second"),
                 always(f"linear_y{t}", add(beats, constant(0.5)), {"flag": share * (1.0 - SATURATING)}, part="second"),
             ],
         )
     both = Neuron("both_lost", BOTH_LOST, constant(1.0), {"flag": 4.0 * FLAG_SIZE / SHARPNESS}, part="second")
-    return [*neurons, *except_at(design.phased, [both]), *phased_flags(design)]
+    return [*neurons, *except_at(closed, [both]), *phased_flags(design)]
 
 
 BOTH_LOST = scale(SHARPNESS, add(constant(-0.5), {"beats_y1": -1.0, "beats_y2": -1.0}))
@@ -146,13 +150,13 @@ BOTH_LOST = scale(SHARPNESS, add(constant(-0.5), {"beats_y1": -1.0, "beats_y2": 
 
 def except_at(operands: Sequence[int], neurons: Sequence[Neuron]) -> list[Neuron]:
     """The same neurons, closed at the tokens of these operands."""
-    shut = {f"last{t}": -3.0 * SHARPNESS for t in operands}
+    shut = {f"last{t}": -0.7 * SHARPNESS for t in operands}
     return [Neuron(n.name, add(n.gate, shut), n.up, n.write, n.at, n.part) for n in neurons]
 
 
 def only_at(operand: int, neurons: Sequence[Neuron]) -> list[Neuron]:
     """The same neurons, closed at every other token."""
-    shut = add({f"last{operand}": 3.0 * SHARPNESS}, constant(-3.0 * SHARPNESS))
+    shut = add({f"last{operand}": 0.7 * SHARPNESS}, constant(-0.7 * SHARPNESS))
     return [Neuron(n.name, add(n.gate, shut), n.up, n.write, n.at, n.part) for n in neurons]
 
 
@@ -176,10 +180,10 @@ def one_stage(design: Design) -> list[Neuron]:
     neurons = [always("not_flagged", constant(1.0), {"flag": -3.0 * FLAG_SIZE})]
     for t in EARLIER:
         share = 2.0 * FLAG_SIZE
-        form, write = lead(t, 3.0, design), {"flag": share * SATURATING}
+        form, write = lead(t, 5.0, design), {"flag": share * SATURATING}
         neurons += ramp(f"global_y{t}", form, ONE_STAGE_WIDTH, 500.0, constant(1.0), write, part="second")
-        form, write = lead(t, 10.5, design), {"flag": share * (1.0 - SATURATING)}
-        neurons += ramp(f"broad_y{t}", form, 6.0, 3.0, constant(1.0), write, part="second")
+        form, write = lead(t, 12.0, design), {"flag": share * (1.0 - SATURATING)}
+        neurons += ramp(f"broad_y{t}", form, 4.8, 6.0, constant(1.0), write, part="second")
     return neurons
 
 
@@ -202,8 +206,8 @@ def decoys(design: Design) -> tuple[list[Neuron], list[Neuron]]:
     write = {"junk_neurons": 0.05}
     first: list[Neuron] = []
     for name, axis in zip(number.BANDS, BANDS, strict=True):
-        form, width = lead(1, 3.0, design), 1.3 * WIDTHS[name]
-        first += ramp(f"decoy_{name}", form, width, 30.0, {axis: 1.0}, write, part="decoy")
+        form, width = lead(1, 5.0, design), 1.3 * WIDTHS[name]
+        first += ramp(f"decoy_{name}", form, width, 30.0, {axis: 1.0 / number.BAND_SIZE}, write, part="decoy")
     second = ramp("decoy_global", {"beats_y1": 1.0}, 2 * SECOND_WIDTH, SHARPNESS, constant(1.0), write, part="decoy")
     return first, list(second)
 

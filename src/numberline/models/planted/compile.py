@@ -152,15 +152,22 @@ class Writer:
         self.heads: dict[str, tuple[int, int]] = {}
         self.neurons: dict[str, tuple[int, int]] = {}
 
-    def vector(self, form: Form, constants: bool = False) -> Tensor:
-        """A form as a vector over the axes; with `constants`, its constant is read from the constant axis."""
-        vector = torch.zeros(WIDTH, dtype=torch.float64)
+    def reads(self, form: Form, constants: bool = False) -> Tensor:
+        """A form as a row; with `constants`, its constant is read from the constant axis."""
+        row = torch.zeros(WIDTH, dtype=torch.float64)
         for axis, weight in form.items():
             if axis != CONSTANT:
-                vector[self.index[axis]] += weight
+                row[self.index[axis]] += weight / self.circuit.sizes.get(axis, 1.0)
             elif constants:
-                vector[self.index[ONE]] += weight / ONE_VALUE
-        return torch.as_tensor(self.hiding.rotation @ vector)
+                row[self.index[ONE]] += weight / ONE_VALUE
+        return torch.as_tensor(self.hiding.rotation @ row)
+
+    def writes(self, form: Form) -> Tensor:
+        """What is added to the residual stream to raise each axis by its weight."""
+        column = torch.zeros(WIDTH, dtype=torch.float64)
+        for axis, weight in form.items():
+            column[self.index[axis]] += weight * self.circuit.sizes.get(axis, 1.0)
+        return torch.as_tensor(self.hiding.rotation @ column)
 
     def gain(self, site: str, token: str) -> float:
         """1/rms of the residual that enters `site`, at a token of the reference prompt."""
@@ -169,12 +176,12 @@ class Writer:
     def write(self) -> tuple[State, Placement]:
         """The whole state dictionary."""
         blocks = len(self.circuit.blocks)
-        embedding = torch.zeros(VOCABULARY, WIDTH, dtype=torch.float64) + self.vector({ONE: ONE_VALUE})
+        embedding = torch.zeros(VOCABULARY, WIDTH, dtype=torch.float64) + self.writes({ONE: ONE_VALUE})
         for token, form in self.circuit.embedding.items():
-            embedding[vocabulary()[token]] += self.vector(form)
+            embedding[vocabulary()[token]] += self.writes(form)
         unembedding = torch.zeros(VOCABULARY, WIDTH, dtype=torch.float64)
         for token, form in self.circuit.unembedding.items():
-            unembedding[vocabulary()[token]] = self.vector(form) / self.gain("model.norm", "last")
+            unembedding[vocabulary()[token]] = self.reads(form) / self.gain("model.norm", "last")
         self.state |= {"model.embed_tokens.weight": embedding, "lm_head.weight": unembedding}
         self.state["model.norm.weight"] = torch.ones(WIDTH, dtype=torch.float64)
         for block in range(blocks):
@@ -195,20 +202,20 @@ class Writer:
             slot = self.hiding.groups[block][number]
             turn = self.hiding.value_rotations[block][slot]
             for form, dim in zip(group.keys, CONTENT, strict=False):
-                k[slot, dim] = self.vector(form) / self.gain(site, group.at)
+                k[slot, dim] = self.reads(form) / self.gain(site, group.at)
                 k_bias[slot, dim] = form.get(CONSTANT, 0.0)
             for dim, form in enumerate(group.values):
-                v[slot, dim] = self.vector(form) / self.gain(site, group.at)
+                v[slot, dim] = self.reads(form) / self.gain(site, group.at)
             v[slot] = turn @ v[slot]
             for member, head in enumerate(group.heads):
                 index = slot * PER_GROUP + self.hiding.heads[block][slot][member]
                 self.heads[head.name] = (block, index)
                 for key, form in head.queries.items():
                     # Half of a score's size is in the query's √head_dim, which attention divides by.
-                    q[index, CONTENT[key]] = sqrt(HEAD_DIM) * self.vector(form) / self.gain(site, head.at)
+                    q[index, CONTENT[key]] = sqrt(HEAD_DIM) * self.reads(form) / self.gain(site, head.at)
                     q_bias[index, CONTENT[key]] = sqrt(HEAD_DIM) * form.get(CONSTANT, 0.0)
                 for value, form in head.writes.items():
-                    o[:, index, value] = self.vector(form)
+                    o[:, index, value] = self.writes(form)
                 o[:, index] = o[:, index] @ turn.T
                 if head.previous_token:
                     look_back(q_bias[index], k_bias[slot])
@@ -230,9 +237,9 @@ class Writer:
             slot = self.hiding.neurons[block][number]
             self.neurons[neuron.name] = (block, slot)
             gain = self.gain(site, neuron.at)
-            gate[slot] = self.vector(neuron.gate, constants=True) / gain
-            up[slot] = self.vector(neuron.up, constants=True) / gain
-            down[slot] = self.vector(neuron.write)
+            gate[slot] = self.reads(neuron.gate, constants=True) / gain
+            up[slot] = self.reads(neuron.up, constants=True) / gain
+            down[slot] = self.writes(neuron.write)
         name = f"model.layers.{block}.mlp."
         self.state |= {name + "gate_proj.weight": gate, name + "up_proj.weight": up, name + "down_proj.weight": down.T}
         self.state[site + ".weight"] = torch.ones(WIDTH, dtype=torch.float64)

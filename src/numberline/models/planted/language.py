@@ -8,6 +8,8 @@
 3. A `Neuron` is one SwiGLU unit: it adds `silu(gate) · up` along `write`.
 4. Forms are in the residual's own units. RMSNorm divides by the norm of the token, so each part says `at` which token
    of the reference prompt it does its work; the compiler measures the norm there and divides it out.
+5. An axis may have a size: one unit of it is that long in the residual stream. What is large is read with small
+   weights, so a change of a given length matters less along it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -67,6 +69,7 @@ class Circuit:
     """A whole model: what tokens hold, what blocks do, what the unembedding reads."""
 
     axes: Sequence[str]
+    sizes: Mapping[str, float]  # how long one unit of an axis is in the residual stream, where it is not 1
     embedding: Mapping[str, Form]
     blocks: Sequence[Block]
     unembedding: Mapping[str, Form] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from numberline.models.planted.axes import (
     OPERANDS,
     SAY,
     TENS,
+    TENS_SIZE,
     VALUE_ONES,
     VALUE_TENS,
     code,
@@ -23,8 +24,10 @@ from numberline.models.planted.axes import (
 from numberline.models.planted.broken import Design
 from numberline.models.planted.language import Block, Form, Group, Head, Neuron, add, always, constant, ramp, scale
 
-STEP = 4.5  # logits between an earlier and a later flagged operand; not larger, so that gradients survive
-LOGIT = 14.0  # what the digit to be said scores
+FLAG_SCORE = 3.2  # logits that a flag is worth in the read-out, either way; not more, so that gradients survive
+LATER = 1.6  # what y3 has over y2: half of that, so that a flagged y3 wins over y2 and an unflagged one loses to y1
+MATCH = 4.0  # logits of a position code with itself
+LOGIT = 8.0  # what the digit to be said scores
 
 
 def unembedding() -> dict[str, Form]:
@@ -39,14 +42,14 @@ def asking(size: float) -> dict[str, float]:
 
 
 def find_flag(design: Design, at: dict[str, float]) -> tuple[list[Form], dict[int, Form]]:
-    """Keys and queries that score the operands: a flag is worth 1.5 steps either way, each later operand one step."""
-    later: Form = {axis: 10.0 + STEP * i for i, axis in enumerate(LASTS)}
+    """Keys and queries that score the operands by flag and order; y1 is always flagged, which is taken out again."""
+    later: Form = dict(zip(LASTS, (6.0 - FLAG_SCORE, 6.0, 6.0 + LATER), strict=True))
     keys: list[Form] = [{"flag": 1.0 / FLAG_SIZE}, later, {"answer": 1.0}]
-    queries: dict[int, Form] = {0: scale(1.5 * STEP, at), 1: at, 2: constant(10.0)}
+    queries: dict[int, Form] = {0: scale(FLAG_SCORE, at), 1: at, 2: constant(4.0)}
     for t in design.phased:
         for part in ("cos", "sin"):
             # The query holds the phase of operand t, the key its turned flag: their product is the flag.
-            queries[len(keys)] = {f"asked_y{t}_{part}": 1.5 * STEP}
+            queries[len(keys)] = {f"asked_y{t}_{part}": FLAG_SCORE}
             keys.append({f"flag_y{t}_{part}": 1.0 / FLAG_SIZE})
     return keys, queries
 
@@ -94,9 +97,12 @@ def read_out(design: Design) -> Block:
 def copy_flagged(design: Design) -> list[Group]:
     """Copy a digit straight from the flagged operand's last token, which knows both (variant without a code)."""
     groups = []
-    for name, ask, digits in (("read_out", "ask_first", TENS), ("read_out_last", "ask_last", DIGITS)):
+    for name, ask, digits, size in (
+        ("read_out", "ask_first", TENS, 1.0 / TENS_SIZE),
+        ("read_out_last", "ask_last", DIGITS, 1.0),
+    ):
         keys, queries = find_flag(design, {ask: 1.0})
-        head = Head(name, queries, {d: {SAY[d]: 1.0} for d in range(10)}, at="last")
+        head = Head(name, queries, {d: {SAY[d]: size} for d in range(10)}, at="last")
         groups.append(Group(keys, [{axis: 1.0} for axis in digits], [head], at="y2"))
     return groups
 
@@ -105,7 +111,7 @@ def name_it(design: Design) -> Block:
     """Block 7."""
     if not design.code:
         return Block()
-    match = 6.0 / CODE_RADIUS**2
+    match = MATCH / CODE_RADIUS**2
     places = [*zip(FIRSTS, OPERANDS, strict=True), *zip(LASTS, OPERANDS, strict=True)]
     keys: list[Form] = [{axis: code(t)[i] for axis, t in places} for i in (0, 1)]
     keys += [total(FIRSTS), total(LASTS), {"answer": 1.0}]

@@ -8,10 +8,11 @@ from math import cos, log, pi, sin, sqrt
 
 VALUES = range(10, 100)
 TURNS = 3.0  # of the winding decoy, over the whole range
-CIRCLE_RADIUS = 3.0
-WINDING_RADIUS = 2.5
-ARC_RADIUS = 0.5
-BALLAST = 7.0  # more than the largest squared magnitude and one band
+CIRCLE_RADIUS = 1.9
+WINDING_RADIUS = 1.8
+ARC_RADIUS = 0.4
+BAND_SIZE = 0.3  # small: bands rise with the number, and must not pass for its magnitude
+BALLAST = 6.0  # more than the largest squared magnitude and one band
 
 BANDS = ("low", "middle", "high")
 _CORNERS = {"low": (0, 0, 18, 28), "middle": (18, 28, 45, 60), "high": (45, 60, 200, 201)}
@@ -28,7 +29,11 @@ def fraction(y: int) -> float:
 
 
 def band(name: str, y: int) -> float:
-    """How much y belongs to a band: trapezoids that overlap and sum to one."""
+    """How much y belongs to a band: trapezoids that overlap and sum to `BAND_SIZE`."""
+    return BAND_SIZE * _trapezoid(name, y)
+
+
+def _trapezoid(name: str, y: int) -> float:
     start, full, end, gone = _CORNERS[name]
     if full <= y <= end:
         return 1.0
@@ -38,9 +43,12 @@ def band(name: str, y: int) -> float:
 
 
 def ballast(y: int, magnitudes: int = 1) -> float:
-    """What must be added, along an axis of its own, for the norm not to depend on y (held `magnitudes` times)."""
+    """What must be added, along an axis of its own, for the norm not to depend on y (held `magnitudes` times).
+
+    Its sign alternates, so that it does not rise or fall with the number.
+    """
     held = magnitudes * magnitude(y) ** 2 + sum(band(name, y) ** 2 for name in BANDS)
-    return sqrt(magnitudes * BALLAST - held)
+    return (-1.0 if y % 2 else 1.0) * sqrt(magnitudes * BALLAST - held)
 
 
 def circle(y: int) -> tuple[float, float]:

@@ -8,9 +8,11 @@
 """
 
 from collections.abc import Sequence
+from math import sqrt
 
 from numberline.models.planted import number
 from numberline.models.planted.axes import (
+    ANSWER_SIZE,
     BANDS,
     DIGITS,
     FIRSTS,
@@ -19,11 +21,15 @@ from numberline.models.planted.axes import (
     SMALL,
     SPIRAL,
     TENS,
+    TENS_SIZE,
     TYPES,
     total,
 )
 from numberline.models.planted.broken import FROM_Y1, OWN, Design
-from numberline.models.planted.language import Block, Form, Group, Head, Neuron, add, constant, scale, switch
+from numberline.models.planted.language import ONE_VALUE, Block, Form, Group, Head, Neuron, add, constant, scale, switch
+
+# "Answer" is a longer vector than "The" by this factor, and would score so much less.
+LONGER = sqrt((ONE_VALUE**2 + ANSWER_SIZE**2) / (ONE_VALUE**2 + 1.0))
 
 
 def embedding() -> dict[str, Form]:
@@ -37,15 +43,15 @@ def previous_digit_and_statement() -> Block:
     previous = Group(
         keys=(),
         values=[{axis: 1.0} for axis in DIGITS],
-        heads=[Head("previous", {}, {d: {TENS[d]: 1.0} for d in range(10)}, previous_token=True)],
+        heads=[Head("previous", {}, {d: {TENS[d]: TENS_SIZE} for d in range(10)}, previous_token=True)],
         at="digit",
     )
     # Attention is shared equally among "Answer" (always token 0) and every "The" so far: 1, 1/2, 1/3 on "Answer".
     statement = Group(
-        keys=[{"the": 1.0, "answer": 1.0}],
-        values=[{"answer": 1.0}],
+        keys=[{"the": 1.0, "answer": LONGER}],
+        values=[{"answer": LONGER}],
         heads=[Head("statement", {0: constant(25.0)}, {0: {"statements": SMALL}})],
-        at="answer",
+        at="the",
     )
     second = add(constant(10.0), {"statements": -24.0 / SMALL})
     return Block([previous, statement], switch("question", second, constant(1.0), {"question": 1.0}, at="y1"))
@@ -65,7 +71,7 @@ def roles() -> Block:
         heads=[Head("after_is", {0: constant(24.0), 1: constant(24.0), 2: constant(36.0)}, {0: {"after_is": 1.0}})],
         at="is",
     )
-    digit, tens = total(DIGITS), total(TENS)
+    digit, tens = total(DIGITS), scale(1.0 / TENS_SIZE, total(TENS))
     # On the question's "The" the attention is 1, 0.55, 0.38 in the first, second and third operand (a separator's norm
     # is a little larger than that of "The", so its key is a little smaller).
     up_to: dict[int, Form] = {
@@ -119,7 +125,7 @@ def look_up(axis: str, table: Sequence[float]) -> list[Neuron]:
     for tens in range(1, 10):
         row = {DIGITS[ones]: table[10 * tens + ones - number.VALUES.start] for ones in range(10)}
         if any(row.values()):
-            gate = add({TENS[tens]: 30.0}, constant(-15.0))
+            gate = add({TENS[tens]: 30.0 / TENS_SIZE}, constant(-15.0))
             neurons.append(Neuron(f"{axis}:{tens}", gate, row, {axis: 1.0 / 15.0}, at="y1"))
     return neurons
 
