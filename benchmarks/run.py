@@ -1,0 +1,139 @@
+"""How fast is the engine? It runs beside plain hooks and three other tools, on the same examples, results compared.
+
+usage: python benchmarks/run.py [--models tiny,large] [--tools …] [--workloads …] [--folder .bench]
+
+1. The models, the examples and an environment for each other tool are made in .bench, if they are not there.
+2. Every (model, workload, tool) runs in a process of its own, one after the other (see worker.py).
+3. Its result is compared with plain hooks': the largest difference is printed next to how much there was to find.
+4. The machine's matmul peak is measured before and after; the engine's operations (operations.py) over its time are
+   given as a part of it.
+The table goes to the terminal and, with every measurement, to .bench/results.json.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+from safetensors.torch import load_file
+from torch import Tensor
+
+import operations
+import prepare
+import table
+import tools
+from machine import describe, matmul_peak
+from workloads import WORKLOADS, Examples
+
+HERE = Path(__file__).parent
+PATIENCE = 3600
+Record = dict[str, Any]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure everything that was asked for and print the table."""
+    parser = argparse.ArgumentParser(description="The engine's speed beside other tools'.")
+    parser.add_argument("--models", default="tiny,large", help=f"of {', '.join(prepare.MODELS)}")
+    parser.add_argument("--tools", default=",".join(tools.NAMES), help=f"of {', '.join(tools.NAMES)}")
+    parser.add_argument("--workloads", default=",".join(WORKLOADS), help=f"of {', '.join(WORKLOADS)}")
+    parser.add_argument("--folder", type=Path, default=HERE.parent / ".bench", help="models, environments, results")
+    asked = parser.parse_args(arguments)
+    folder: Path = asked.folder.resolve()
+    peaks = [matmul_peak()]
+    records: list[Record] = []
+    for name in asked.models.split(","):
+        try:
+            model = prepare.model(name, folder)
+        except FileNotFoundError as error:
+            print(f"{name}: not measured, {error}", file=sys.stderr)
+            continue
+        for workload in asked.workloads.split(","):
+            examples = prepare.examples(name, workload, model)
+            examples.save(folder / "examples" / f"{name}-{workload}.safetensors")
+            found = [measure(folder, name, model, workload, tool) for tool in asked.tools.split(",")]
+            compare(folder, found)
+            count(found, model, examples)
+            records += found
+            peaks.append(matmul_peak())
+            result = {"machine": describe(), "matmul_peak": max(peaks), "peaks": peaks, "runs": records}
+            (folder / "results.json").write_text(json.dumps(result, indent=1))
+    print(table.markdown(json.loads((folder / "results.json").read_text())))
+
+
+def measure(folder: Path, name: str, model: Path, workload: str, tool: str) -> Record:
+    """Run one tool on one workload in its own process; what went wrong is part of the record."""
+    record: Record = {"model": name, "workload": workload, "tool": tool}
+    out = folder / "out" / f"{name}-{workload}-{tool}"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        python = prepare.interpreter(tool, folder)
+    except subprocess.CalledProcessError as error:
+        return record | {"failed": f"could not be installed: {last_line(error.stderr)}"}
+    record["versions"] = prepare.versions(python)
+    print(f"{name} {workload} {tool} … ", end="", file=sys.stderr, flush=True)
+    source = folder / "examples" / f"{name}-{workload}.safetensors"
+    command = [str(python), str(HERE / "worker.py"), tool, workload, str(model), str(source), str(out)]
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        record["failed"] = f"stopped after {PATIENCE} s"
+    except subprocess.CalledProcessError as error:
+        out.with_suffix(".log").write_text(error.stdout + error.stderr)
+        record["failed"] = last_line(error.stderr)
+    else:
+        record |= json.loads(Path(f"{out}.json").read_text())
+        record["result"] = f"{out}.safetensors"
+    print(record.get("failed", f"{record.get('seconds', 0):.2f} s"), file=sys.stderr, flush=True)
+    return record
+
+
+def last_line(text: str) -> str:
+    """The sentence at the end of a traceback."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:200] if lines else "no message"
+
+
+def compare(folder: Path, found: list[Record]) -> None:
+    """Each result against plain hooks' (the first tool that has one), and how much there was to find."""
+    results = {record["tool"]: load_file(record["result"])["result"] for record in found if "result" in record}
+    if not results:
+        return
+    reference = results.get("plain", next(iter(results.values())))
+    for record in found:
+        result = results.get(record["tool"])
+        if result is None:
+            continue
+        record["result"] = str(Path(record["result"]).relative_to(folder))
+        record["effect"] = effect(record["workload"], reference)
+        same = result.shape == reference.shape
+        record["difference"] = float((result - reference).abs().max()) if same else None
+        if not same:
+            record["failed"] = f"its result has shape {tuple(result.shape)}, not {tuple(reference.shape)}"
+
+
+def effect(workload: str, result: Tensor) -> float:
+    """How far the cells, the heads or the steps lie apart for one example; the largest gradient."""
+    if workload == "attribution":
+        return float(result.abs().max())
+    sweep = result[None, :, None] if workload == "das" else result.flatten(1, -2)
+    return float((sweep.amax(1) - sweep.amin(1)).max())
+
+
+def count(found: list[Record], model: Path, examples: Examples) -> None:
+    """Write the operations that plain hooks and the engine need into their records."""
+    shape = operations.Shape.of(model)
+    for record in found:
+        tool, workload = record["tool"], record["workload"]
+        if tool in ("plain", "plain-last"):
+            record["operations"] = operations.plain(shape, examples, workload, tool == "plain-last").total
+        elif tool == "engine":
+            record["operations"] = operations.engine(shape, examples, workload).total
+
+
+if __name__ == "__main__":
+    main()
