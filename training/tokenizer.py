@@ -29,7 +29,9 @@ def build() -> PreTrainedTokenizerFast:
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
     corpus = [Task(kind, k).prompt(range(10, 10 + k)) for kind in KINDS.values() for k in (2, 3)]
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    trainer = trainers.BpeTrainer(vocab_size=512, min_frequency=1, initial_alphabet=alphabet, special_tokens=[END], show_progress=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=512, min_frequency=1, initial_alphabet=alphabet, special_tokens=[END], show_progress=False
+    )
     tokenizer.train_from_iterator(corpus, trainer)
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END, pad_token=END)
 

@@ -212,7 +212,8 @@ class _Watcher:
         """A line that stays."""
         how = "kept from before" if kept else f"{meta.seconds:.1f} s"
         mark = "[yellow]–[/yellow]" if "missing" in meta.tables else "[green]✓[/green]"
-        self.bar.console.print(f"{mark} {experiment.id:24} {how:>16}  {experiment.question}")
+        line = f"{mark} {experiment.id:24} {how:>16}  {experiment.question}"
+        self.bar.console.print(line, no_wrap=True, overflow="ellipsis")
         self.count += 1
 
 

@@ -74,7 +74,7 @@ def fit(
             logits = lab.sweep(part.corrupted, conditions, Read(logits=part.tokens), grad=True).logits
             # −log softmax over two tokens is softplus of the difference.
             each = torch.nn.functional.softplus(-pld(logits)).sum(-1) / len(trial)
-            (each.sum() * scale).backward()  # type: ignore[no-untyped-call]
+            (each.sum() * scale).backward()
             losses[:, step] += each.detach().cpu()
         for matrix in free:
             assert matrix.grad is not None
