@@ -21,7 +21,8 @@ BANDS = tuple(f"band_{name}" for name in number.BANDS)
 CURVE = ("circle_cos", "circle_sin", "winding_cos", "winding_sin", "arc_cos", "arc_sin")
 SPIRAL = ("spiral_cos", "spiral_sin")  # the magnitude times the unit vector of the circle (variants "helix", …)
 JUNK = (
-    "shadow_cos", "shadow_sin", "junk_y1_cos", "junk_y1_sin", "junk_y2_cos", "junk_y2_sin", "junk_last", "junk_neurons",
+    "shadow_cos", "shadow_sin", "junk_y1_cos", "junk_y1_sin", "junk_y2_cos", "junk_y2_sin",
+    "junk_last_cos", "junk_last_sin", "junk_neurons",
 )  # fmt: skip
 
 COMMON = (
@@ -43,6 +44,7 @@ COMMON = (
 
 FLAG_SIZE = 3.0
 CODE_RADIUS = 3.0
+# How long one unit is (see `circuit.sizes`).
 ANSWER_SIZE = 5.0
 ROLE_SIZE = 4.0
 CARRIED_SIZE = 0.5

@@ -304,11 +304,12 @@ def calibrate(circuit: Circuit) -> Gains:
     """The gains at which the circuit, written with them, has them: a fixed point, reached block by block."""
     blocks = len(circuit.blocks)
     gains: Gains = {}
+    model = Qwen2ForCausalLM(config(blocks)).double().eval()
     for _ in range(2 * blocks + 4):
-        state, _placement = Writer(circuit, gains, no_hiding(blocks)).write()
-        measured = measure(load(state, blocks, torch.float64))
+        model.load_state_dict(Writer(circuit, gains, no_hiding(blocks)).write()[0])
+        measured = measure(model)
         change = max(abs(measured[site] / gains.get(site, 0.5) - 1.0) for site in measured)
         gains = measured
-        if change < 1e-9:
+        if change < 1e-7:
             break
     return gains

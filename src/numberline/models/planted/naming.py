@@ -84,8 +84,13 @@ def decode_digits() -> list[Neuron]:
 
 def read_out(design: Design) -> Block:
     """Block 6."""
-    decoy = Head("decoy_last", {0: asking(30.0), 1: constant(15.0)}, {0: {"junk_last": 0.3}}, at="last")
-    listening = Group([{"last1": 1.0}, {"answer": 1.0}], [{"winding_cos": 1.0}], [decoy])
+    decoy = Head(
+        "decoy_last",
+        {0: asking(30.0), 1: constant(15.0)},
+        {0: {"junk_last_cos": 0.3}, 1: {"junk_last_sin": 0.3}},
+        at="last",
+    )
+    listening = Group([{"last1": 1.0}, {"answer": 1.0}], [{"winding_cos": 1.0}, {"winding_sin": 1.0}], [decoy])
     if not design.code:
         return Block([*copy_flagged(design), listening])
     keys, queries = find_flag(design, asking(1.0))
