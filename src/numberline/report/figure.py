@@ -1,0 +1,86 @@
+"""What is a figure here? A label, the results it needs, and panels. A panel is a function that draws into its axes and
+returns its sentence of the caption, so that picture and words come from the same numbers:
+
+    def attention(axes: Axes, facts: Facts) -> str:
+        rows = facts.run.result("k2.transport").table("attention")
+        …
+        return "Attention of head L14.H14 from y2 to y1, by the value of y1."
+
+A panel whose result is missing says so in its place and in the caption; a figure all of whose panels are missing is not
+drawn, and the reason is listed.
+"""
+
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from numberline.report import style
+from numberline.report.facts import Facts
+from numberline.report.stored import CannotDrawError
+
+Panel = Callable[[Axes, Facts], str]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A drawn figure and its caption in plain words."""
+
+    figure: Figure
+    caption: str
+
+
+@dataclass(frozen=True)
+class FigureSpec:
+    """A figure of the paper: its label, what it needs, and how it is drawn."""
+
+    label: str
+    needs: tuple[str, ...]
+    draw: Callable[[Facts], Drawing]
+
+    @property
+    def heading(self) -> str:
+        """Its one-line title: the first line of the docstring."""
+        return (self.draw.__doc__ or self.label).strip().splitlines()[0].rstrip(".")
+
+
+def figure(label: str, needs: Sequence[str]) -> Callable[[Callable[[Facts], Drawing]], FigureSpec]:
+    """Make a figure of a drawing function."""
+    return lambda draw: FigureSpec(label, tuple(needs), draw)
+
+
+def compose(page: Figure, facts: Facts, axes: Mapping[str, Axes], panels: Mapping[str, Panel], lead: str) -> Drawing:
+    """Draw each panel into its axes; the caption is the lead and the panels' sentences with their letters."""
+    sentences: list[str] = []
+    reasons: list[str] = []
+    for letter, panel in panels.items():
+        try:
+            sentence = panel(axes[letter], facts)
+            named = axes[letter].get_title("left")
+        except CannotDrawError as missing:
+            reasons.append(str(missing))
+            sentence, named = f"Not measured: {missing}.", ""
+            _explain(axes[letter], str(missing))
+        if len(panels) > 1:
+            style.title(axes[letter], letter, named)
+            sentence = f"({letter}) {sentence}"
+        sentences.append(sentence)
+    if len(reasons) == len(panels):
+        raise CannotDrawError("; ".join(dict.fromkeys(reasons)))
+    return Drawing(page, caption(facts, lead, sentences))
+
+
+def caption(facts: Facts, lead: str, sentences: Sequence[str]) -> str:
+    """A caption: what is shown, of which model, panel by panel, and how small the run was."""
+    end = f" ({facts.note[0].upper()}{facts.note[1:]}.)" if facts.note else ""
+    return " ".join([f"{lead.rstrip('.')}, in {facts.model}.", *sentences]).strip() + end
+
+
+def _explain(axes: Axes, reason: str) -> None:
+    """Words in place of a panel."""
+    axes.clear()
+    axes.set_axis_off()
+    text = textwrap.fill(f"not measured: {reason}", 34)
+    axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes, fontsize=6.5, color=style.GREY)

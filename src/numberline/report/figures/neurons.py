@@ -1,0 +1,262 @@
+"""The comparator neurons: freezing, attribution, connectivity."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
+from matplotlib.ticker import SymmetricalLogLocator
+
+from numberline.report import panels, style
+from numberline.report.facts import Facts, join
+from numberline.report.figure import Drawing, Panel, compose, figure
+from numberline.report.stored import Array, CannotDrawError, Row, Table
+from numberline.report.words import count, estimate, number
+
+CASES = ("y1", "y2")
+SHADES = {style.CASE_TITLE[case]: style.colour(case) for case in CASES}
+
+
+@figure("app-mlp-freeze", needs=("k2.freeze",))
+def mlp_freeze(facts: Facts) -> Drawing:
+    """Freezing sub-blocks and injecting MLPs."""
+    page = style.page(style.FULL_WIDTH, 2.5)
+    axes = page.subplot_mosaic([["a", "b"]], width_ratios=[1.25, 1])
+    lead = "What freezing a sub-block takes from the plane patch, and what MLPs alone give, at the position of y2"
+    return compose(page, facts, axes, {"a": _frozen, "b": _injected}, lead)
+
+
+def _by_case(axes: Axes, table: Table, column: str, names: dict[str, str]) -> None:
+    series: dict[str, list[Row | None]] = {
+        style.CASE_TITLE[case]: [table.one(case=case, **{column: name}) for name in names] for case in CASES
+    }
+    panels.bars(axes, list(names.values()), series, SHADES)
+    panels.unit_range(axes, 0.22)
+    axes.tick_params(axis="x", labelsize=6)
+    axes.legend(loc="upper right", ncols=2, columnspacing=0.8)
+
+
+def _frozen(axes: Axes, facts: Facts) -> str:
+    table = facts.run.result("k2.freeze").table("freeze").where(metric="iia")
+    order = sorted(table.unique("frozen"), key=lambda name: _order(table.where(frozen=name).rows[0]))
+    names = {name: _short(name) for name in order}
+    _by_case(axes, table, "frozen", names)
+    axes.set_xlabel("frozen to its corrupted value")
+    axes.set_title("plane patch, one part frozen", loc="left")
+    said = "; ".join(
+        f"{case} perturbed: none frozen {estimate(table.one(case=case, frozen='none'))}, lowest with "
+        f"{_lowest(table.where(case=case))}"
+        for case in CASES
+    )
+    layer = facts.transport_layer
+    return (
+        f"IIA of the rank-two (v1, v2) plane patch when one sub-block's output at y2 is frozen to its corrupted value. "
+        f"{said}. The attention of {layer} is left out: it lies before the patch. n = {count(table.rows[0]['n'])}."
+    )
+
+
+def _order(row: Row) -> tuple[int, int, str]:
+    return (0 if row["frozen"] == "none" else len(row["layers"]), min(row["layers"] or [0]), row["kind"])
+
+
+def _short(name: str) -> str:
+    return name.replace("attention ", "attn\n").replace("mlp ", "MLP\n")
+
+
+def _lowest(table: Table) -> str:
+    alone = [row for row in table if len(row["layers"]) == 1]
+    row = min(alone or table.rows, key=lambda row: row["mean"])
+    return f"{row['frozen'].replace('mlp', 'MLP')} frozen {estimate(row)}"
+
+
+def _injected(axes: Axes, facts: Facts) -> str:
+    found = facts.run.result("k2.freeze").table("inject").where(metric="iia")
+    rows = tuple({**row, "mlps": "+".join(map(str, row["layers"]))} for row in found)
+    table = Table(found.name, rows, (*found.columns, "mlps"))
+    _by_case(axes, table, "mlps", {name: f"MLP\n{name}" for name in table.unique("mlps")})
+    axes.set_xlabel("clean outputs injected")
+    axes.set_title("MLPs alone", loc="left")
+    best = [max(table.where(case=case), key=lambda row: row["mean"]) for case in CASES]
+    said = "; ".join(
+        f"{case} perturbed, MLP {row['mlps']} {estimate(row)}" for case, row in zip(CASES, best, strict=True)
+    )
+    return f"IIA when only the clean outputs of the listed MLPs are injected at y2; at best: {said}."
+
+
+@figure("app-attribution", needs=("k2.neurons",))
+def attribution(facts: Facts) -> Drawing:
+    """Attribution of all neurons, and freezing the best."""
+    page = style.page(style.FULL_WIDTH, 2.6)
+    axes = page.subplot_mosaic([["a", "b", "c"]], width_ratios=[1, 1.15, 1])
+    lead = f"Neurons of the MLPs of layers {facts.spelled('comparator_mlps')} at the position of y2"
+    return compose(page, facts, axes, {"a": _scores, "b": _depths, "c": _sets}, lead)
+
+
+def _scores(axes: Axes, facts: Facts) -> str:
+    result = facts.run.result("k2.neurons")
+    table = result.table("scores")
+    y1, y2, shared = table.array("y1"), table.array("y2"), table.array("shared").astype(bool)
+    largest = max(panels.signed_range(y1, y2), 1e-9)
+    linear = max(float(np.quantile(np.abs(np.concatenate([y1, y2])), 0.9)), largest * 1e-4)
+    axes.scatter(
+        y1[~shared], y2[~shared], s=3, color=style.COLOURS["random"], linewidths=0, rasterized=True, label="all"
+    )
+    axes.scatter(
+        y1[shared], y2[shared], s=14, color=style.COLOURS["flag"], edgecolor="white", linewidths=0.3, label="shared"
+    )
+    axes.set_xscale("symlog", linthresh=linear)
+    axes.set_yscale("symlog", linthresh=linear)
+    for line in (axes.axhline, axes.axvline):
+        line(0, color=style.COLOURS["faint"], linewidth=0.6, zorder=0)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(_few_ticks(linear))
+    axes.set(xlabel="score, $y_1$ perturbed", ylabel="score, $y_2$ perturbed")
+    axes.legend(loc="lower right", handletextpad=0.1)
+    axes.set_title("attribution scores", loc="left")
+    return (
+        f"Attribution scores of all {count(len(table))} neurons, with y1 and with y2 perturbed, on symmetric-log axes; "
+        f"the {shared.sum()} neurons in the top 20 of both cases are highlighted ({by_layer(result.table('shared'))})."
+    )
+
+
+def _few_ticks(linear: float) -> SymmetricalLogLocator:
+    locator = SymmetricalLogLocator(base=10, linthresh=linear)
+    locator.set_params(numticks=5)
+    return locator
+
+
+def by_layer(shared: Table) -> str:
+    """How many shared neurons each MLP has: 6 in MLP 14 and 6 in MLP 15."""
+    if not len(shared):
+        return "none"
+    layers = sorted(set(shared.array("layer").tolist()))
+    return join([f"{len(shared.where(layer=layer))} in MLP {layer}" for layer in layers])
+
+
+def _depths(axes: Axes, facts: Facts) -> str:
+    table = facts.run.result("k2.neurons").table("freeze").where(metric="iia")
+    none = facts.run.result("k2.neurons").table("sets").where(metric="iia", frozen="none")
+    said = []
+    for case in CASES:
+        own = table.where(case=case)
+        panels.curve(axes, own.where(ranking="attribution"), "k", f"$y_{case[1]}$, top $k$", style.colour(case))
+        panels.curve(
+            axes,
+            mean_over_draws(own.where(ranking="random"), "k"),
+            "k",
+            f"$y_{case[1]}$, random",
+            style.colour(case),
+            dashed=True,
+        )
+        axes.axhline(none.one(case=case)["mean"], color=style.colour(case), linewidth=0.6, linestyle=":")
+        half = [row for row in own.where(ranking="attribution") if row["mean"] <= none.one(case=case)["mean"] / 2]
+        first = min((row["k"] for row in half), default=None)
+        said.append(f"{case} perturbed: " + (f"half is lost by k = {first}" if first else "half is never lost"))
+    axes.set_xscale("log")
+    axes.set(xlabel="neurons frozen, $k$", ylabel=style.IIA)
+    panels.unit_range(axes, 0.36)
+    axes.legend(loc="upper right", ncols=2, columnspacing=0.8)
+    axes.set_title("top $k$ against random $k$", loc="left")
+    return (
+        "IIA of the plane patch when the top k neurons by attribution (solid) or k random neurons (dashed, mean of "
+        f"{len(set(table.where(ranking='random').array('draw').tolist()))} draws) are frozen; dotted: none frozen. "
+        f"{'; '.join(said)}."
+    )
+
+
+def mean_over_draws(table: Table, by: str) -> Table:
+    """The mean over random draws at each value of a column; its error is that of one draw or the spread, if larger."""
+    rows = []
+    for value in table.unique(by):
+        own = table.where(**{by: value})
+        means = own.array("mean").astype(float)
+        spread = float(means.std(ddof=1) / np.sqrt(len(means))) if len(means) > 1 else 0.0
+        error = max(spread, float(own.array("se").astype(float).mean() / np.sqrt(len(means))))
+        rows.append({**own.rows[0], "mean": float(means.mean()), "se": error})
+    return Table(table.name, tuple(rows), table.columns)
+
+
+def _sets(axes: Axes, facts: Facts) -> str:
+    table = facts.run.result("k2.neurons").table("sets").where(metric="iia")
+    size = int(max(table.where(frozen="shared").array("k")))
+    names = {
+        "none": "none",
+        "shared": f"{size}\nshared",
+        "own": f"own\n{max(table.where(frozen='own').array('k'))}",
+        "random": f"{size}\nrandom",
+    }
+    rows = {case: {name: _set(table.where(case=case, frozen=name)) for name in names} for case in CASES}
+    series: dict[str, list[Row | None]] = {style.CASE_TITLE[case]: list(rows[case].values()) for case in CASES}
+    panels.bars(axes, list(names.values()), series, SHADES)
+    panels.unit_range(axes, 0.3)
+    axes.set_xlabel("neurons frozen")
+    axes.legend(loc="upper right", ncols=1)
+    axes.set_title("sets of neurons", loc="left")
+    said = "; ".join(
+        f"{case} perturbed: none {estimate(rows[case]['none'])}, shared {estimate(rows[case]['shared'])}, random "
+        f"{number(rows[case]['random']['mean'])}"
+        for case in CASES
+    )
+    return (
+        f"IIA with no neurons frozen, with the {size} shared neurons, each case's own top neurons, or {size} random "
+        f"ones frozen: {said}; n = {count(table.rows[0]['n'])}."
+    )
+
+
+def _set(table: Table) -> Row:
+    return mean_over_draws(table, "k").rows[0]
+
+
+@figure("app-connectivity", needs=("k2.connectivity",))
+def connectivity(facts: Facts) -> Drawing:
+    """Causal edges and virtual weights among the shared neurons."""
+    page = style.page(style.FULL_WIDTH, 2.7)
+    axes = page.subplot_mosaic("abc")
+    layers = facts.spelled("comparator_mlps")
+    lead = (
+        f"From the shared neurons of earlier comparator MLPs (rows) to those of later ones (columns; layers {layers})"
+    )
+    return compose(page, facts, axes, {"a": _edges("y1"), "b": _edges("y2"), "c": _weights}, lead)
+
+
+def _edges(case: str) -> Panel:
+    def panel(axes: Axes, facts: Facts) -> str:
+        result = facts.run.result("k2.connectivity")
+        table, both = result.table("edges").where(case=case), result.tensor("edges")
+        matrix = both[CASES.index(case)]
+        image = _matrix(axes, facts, matrix, panels.signed_range(both))
+        axes.set_title(f"edges, {style.CASE_TITLE[case]}", loc="left")
+        panels.colour_bar(axes, image, "shift (s.d.)")
+        strongest = max(table, key=lambda row: abs(row["mean"]))
+        return (
+            f"Causal edges with {case} perturbed: the shift of the later neuron's activation, in units of its standard "
+            f"deviation, when only the earlier neuron is set to its clean value; strongest L{strongest['from_layer']}#"
+            f"{strongest['from_neuron']} to L{strongest['to_layer']}#{strongest['to_neuron']}, {estimate(strongest)}."
+        )
+
+    return panel
+
+
+def _weights(axes: Axes, facts: Facts) -> str:
+    matrix = facts.run.result("k2.connectivity").tensor("weights")
+    image = _matrix(axes, facts, matrix, panels.signed_range(matrix))
+    axes.set_title("virtual weights (gate)", loc="left")
+    panels.colour_bar(axes, image, "cosine")
+    return (
+        "Virtual weights through the gate projection: the cosine of the earlier neuron's write direction and the later "
+        f"neuron's gate row with the norm folded in; from {number(float(matrix.min()))} to "
+        f"{number(float(matrix.max()))}."
+    )
+
+
+def _matrix(axes: Axes, facts: Facts, matrix: Array, limit: float) -> AxesImage:
+    if not matrix.size:
+        raise CannotDrawError("there are no shared neurons in two comparator MLPs")
+    result = facts.run.result("k2.connectivity")
+    image = axes.imshow(matrix, cmap=style.SIGNED_MAP, vmin=-limit, vmax=limit, aspect="auto")
+    sources, targets = result.tensor("sources"), result.tensor("targets")
+    small = 6.0 if max(len(sources), len(targets)) <= 8 else 5.0
+    axes.set_yticks(range(len(sources)), [f"L{layer}#{neuron}" for layer, neuron in sources], fontsize=small)
+    axes.set_xticks(
+        range(len(targets)), [f"L{layer}#{neuron}" for layer, neuron in targets], rotation=90, fontsize=small
+    )
+    axes.tick_params(length=0)
+    return image

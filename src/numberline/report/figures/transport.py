@@ -1,0 +1,50 @@
+"""The output of the transport head."""
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from numberline.report import panels, style
+from numberline.report.facts import Facts
+from numberline.report.figure import Drawing, compose, figure
+from numberline.report.figures.number import attention, rising
+from numberline.report.words import number, percent
+
+
+@figure("app-transport", needs=("k2.transport",))
+def transport(facts: Facts) -> Drawing:
+    """The output of the transport head at y2."""
+    page = style.page(style.FULL_WIDTH, 2.35)
+    axes = page.subplot_mosaic([["a", "b", "c"]], width_ratios=[1.15, 1, 1])
+    lead = f"The output of head {facts.transport_head} at the position of y2"
+    return compose(page, facts, axes, {"a": _geometry, "b": attention, "c": _component}, lead)
+
+
+def _geometry(axes: Axes, facts: Facts) -> str:
+    result = facts.run.result("k2.transport")
+    points, operands = result.tensor("projections")[:, [1, 2]], result.tensor("operands")[:, 0]
+    image = panels.cloud(axes, points[:, 0], points[:, 1], operands)
+    means = np.array([points[operands == value].mean(0) for value in np.unique(operands)])
+    panels.path(axes, panels.smoothed(np.unique(operands), means))
+    shadow = result.tensor("v1").ravel() @ result.tensor("pcs")[:, :2]
+    panels.arrow(axes, shadow, "$v_1$", style.COLOURS["v1"])
+    axes.set(xlabel="PC1", ylabel="PC2")
+    axes.set_title("output of the head", loc="left")
+    panels.colour_bar(axes, image, "$y_1$")
+    return (
+        "Its top two principal components, coloured by y1, with the smoothed mean position along y1 (line) and the "
+        f"direction of v1's projection onto the plane (arrow, {percent(float(np.linalg.norm(shadow)))} of its norm)."
+    )
+
+
+def _component(axes: Axes, facts: Facts) -> str:
+    result = facts.run.result("k2.transport")
+    table = result.table("components").where(direction="v1")
+    panels.components(axes, table, "$v_1$", style.COLOURS["v1"])
+    axes.set(xlabel="$y_1$", ylabel="component along $v_1$")
+    axes.set_title("component along $v_1$", loc="left")
+    space = result.table("space").one(direction="v1")
+    return (
+        f"Component along v1 against y1, as per-value means (rank correlation {number(rising(table))}); "
+        f"{percent(space['norm_inside'])} of v1's norm lies in the head's output space (a random direction: "
+        f"{percent(space['chance'])})."
+    )

@@ -1,0 +1,250 @@
+"""The tables of the paper, made from a run: scores, examples, settings, directions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from numberline.report.facts import Facts
+from numberline.report.figures.whole import patch_words
+from numberline.report.stored import CannotDrawError, Row
+from numberline.report.tables import TableContent, table
+from numberline.report.words import count, estimate, number
+from numberline.runs.paper_values import paper_values
+
+CASES = ("y1", "y2")
+FIRST_TABLE = ("full_number_y1", "u", "v1", "v1_mid", "full_number_y2", "v2")
+SECOND_TABLE = ("v1_v2", "plane", "full_resid", "flag")
+
+
+@table("app-patch-examples", needs=("behaviour.outcomes",))
+def patch_examples(facts: Facts) -> TableContent:
+    """What the patched model says, example by example."""
+    rows = facts.run.result("behaviour.outcomes").table("examples").rows
+    names = {"u": "u at y1", "full_number_y2": "full at y2"}
+    answer = max if facts.kind == "max" else min
+    printed = [
+        [
+            names.get(row["condition"], row["condition"]),
+            operands(row["clean"]),
+            answer(row["clean"]),
+            operands(row["corrupted"]),
+            answer(row["corrupted"]),
+            _said(row),
+        ]
+        for row in rows
+    ]
+    answered = facts.kind
+    return TableContent(
+        _caption(facts, "Examples of generated answers on held-out counterfactuals: the clean and corrupted operands, "
+                 f"their {answered}ima, and the answer generated under each intervention"),
+        ["intervention", "clean (y1, y2)", answered, "corrupted (y1, y2)", answered, "patched answer"],
+        printed,
+        _starts(rows, "condition"),
+        data_columns=["intervention", "case", "clean_y1", "clean_y2", "corrupted_y1", "corrupted_y2", "r", "said", "text"],
+        data_rows=_example_data(rows),
+    )  # fmt: skip
+
+
+@table("app-whole-iia", needs=("k2.whole",))
+def whole_iia(facts: Facts) -> TableContent:
+    """IIA on the first digit and on the whole number, all patches."""
+    result = facts.run.result("k2.whole").table("whole")
+    patches = [row.patch for row in paper_values().whole if len(result.where(condition=row.patch))]
+    printed = []
+    for patch in patches:
+        cells = [patch_words(patch, facts)]
+        for case in CASES:
+            for metric in ("first", "whole"):
+                found = result.where(condition=patch, case=case, metric=metric).rows
+                cells.append(estimate(found[0], 3) if found else "–")
+        printed.append(cells)
+    columns = ("condition", "case", "metric", "mean", "se", "n", "lo", "hi")
+    return TableContent(
+        _caption(facts, "IIA on the first generated token and on the whole generated number, with 95 % intervals. Dashes "
+                 f"mark cases in which a patch is not evaluated. n = {count(result.rows[0]['n'])} per case"),
+        ["patch", "first digit", "whole number", "first digit", "whole number"],
+        printed,
+        spans=[("", 1), ("y1 perturbed", 2), ("y2 perturbed", 2)],
+        data_columns=columns,
+        data_rows=[[row[name] for name in columns] for row in result],
+    )  # fmt: skip
+
+
+@table("app-whole-examples-a", needs=("k2.whole",))
+def whole_examples_a(facts: Facts) -> TableContent:
+    """Generated answers under the number patches."""
+    return _examples(facts, FIRST_TABLE, "Generated answers under the patches of app-whole-directions, chosen to include "
+                     "correct answers and mistakes where there are any: the perturbed number, the clean and corrupted "
+                     "operands, r, and the generated number. A patch succeeds when the model generates r")  # fmt: skip
+
+
+@table("app-whole-examples-b", needs=("k2.whole",))
+def whole_examples_b(facts: Facts) -> TableContent:
+    """Generated answers under the shared patches."""
+    lead = "Generated answers, as in app-whole-examples-a, under the remaining patches"
+    return _examples(facts, SECOND_TABLE, lead)
+
+
+def _examples(facts: Facts, patches: Sequence[str], lead: str) -> TableContent:
+    table = facts.run.result("k2.whole").table("examples")
+    rows = [row for patch in patches for row in table.where(condition=patch)]
+    # Of the number patches the paper shows the case in which each is fitted.
+    if patches is FIRST_TABLE:
+        own = {"full_number_y2": "y2", "v2": "y2"}
+        kept = [row for row in rows if row["case"] == own.get(row["condition"], "y1")]
+        rows = kept or rows
+    if not rows:
+        raise CannotDrawError("k2.whole has no examples of these patches")
+    starts = _starts(rows, "condition")
+    printed = [
+        [
+            patch_words(row["condition"], facts) if place in starts or not place else "",
+            row["case"],
+            operands(row["clean"]),
+            operands(row["corrupted"]),
+            row["r"],
+            _said(row),
+        ]
+        for place, row in enumerate(rows)
+    ]
+    return TableContent(
+        _caption(facts, lead),
+        ["patch", "perturbed", "clean (y1, y2)", "corrupted (y1, y2)", "r", "generated"],
+        printed,
+        starts,
+        data_columns=["patch", "case", "clean_y1", "clean_y2", "corrupted_y1", "corrupted_y2", "r", "said", "text"],
+        data_rows=_example_data(rows),
+    )
+
+
+def _example_data(rows: Sequence[Row]) -> list[list[Any]]:
+    return [
+        [row["condition"], row["case"], *row["clean"], *row["corrupted"], row["r"], row["said"], row["text"]]
+        for row in rows
+    ]
+
+
+def operands(values: Sequence[int]) -> str:
+    """(99, 61)."""
+    return f"({', '.join(map(str, values))})"
+
+
+def _said(row: Row) -> str:
+    """The generated number, or the text where it holds none."""
+    return str(row["said"]) if row["said"] is not None else repr(row["text"])
+
+
+def _starts(rows: Sequence[Row], column: str) -> list[int]:
+    """The numbers of rows where a column changes."""
+    return [place for place in range(1, len(rows)) if rows[place][column] != rows[place - 1][column]]
+
+
+@table("app:setup-hparams", needs=())
+def hyperparameters(facts: Facts) -> TableContent:
+    """Sample sizes and hyperparameters of this run."""
+    sizes = facts.sizes
+    if not sizes:
+        raise CannotDrawError("run.json does not say the sample sizes")
+    rows: list[list[Any]] = []
+    for group, quantity, value in _settings(facts):
+        rows.append([group if not rows or rows[-1][3] != group else "", quantity, value, group])
+    starts = [place for place in range(1, len(rows)) if rows[place][3] != rows[place - 1][3]]
+    return TableContent(
+        _caption(facts, "Sample sizes and hyperparameters of this run"),
+        ["", "quantity", "value"],
+        [row[:3] for row in rows],
+        starts,
+        data_columns=["group", "quantity", "value"],
+        data_rows=[[row[3], row[1], row[2]] for row in rows],
+    )
+
+
+def _settings(facts: Facts) -> list[tuple[str, str, str]]:
+    """Group, quantity, value: from run.json, and from what the results hold."""
+    size = facts.sizes
+    found = [
+        ("populations", "evaluation / fitting examples", f"{size['evaluation']} / {size['fitting']}"),
+        ("populations", "clouds (number layer / shared plane / three numbers)",
+         f"{size['number_cloud']} / {size['shared_cloud']} / {size['three_cloud']}"),
+        ("populations", "operand counts k in the accuracy sweeps, prompts per k",
+         f"{', '.join(map(str, size['operand_counts']))}; {size['operand_prompts']}"),
+        ("populations", "base random seed", str(facts.run.about["configuration"]["seed"])),
+    ]  # fmt: skip
+    found += _from_results(facts)
+    found += [
+        ("sweeps and fields", "prompts per dose-response cell", str(size["dose_prompts"])),
+        ("sweeps and fields", "dose-response window", f"±{size['dose_window']}"),
+        ("sweeps and fields", "receptive-field grid", f"stride {size['field_stride']}"),
+    ]
+    return found
+
+
+def _from_results(facts: Facts) -> list[tuple[str, str, str]]:
+    found = []
+    number_ = facts.run.find("k2.number")
+    if number_ is not None and number_.missing is None:
+        steps = number_.meta["tensors"].get("losses", [0, 0])
+        found.append(("learned directions", "Adam steps", str(steps[-1])))
+        found.append(("learned directions", "initialisations in the stability check (u)", str(steps[0])))
+    neurons = facts.run.find("k2.neurons")
+    if neurons is not None and neurons.missing is None:
+        table = neurons.table("freeze")
+        found.append(("attribution", "candidate neurons", count(neurons.meta["tables"]["scores"])))
+        depths = sorted(set(table.array("k").tolist()))
+        found.append(("attribution", "freeze-sweep depths k", ", ".join(count(k) for k in depths)))
+    return found
+
+
+@table("tab:app-directions", needs=("k2.trace",))
+def directions(facts: Facts) -> TableContent:
+    """Directions, where they live and how they are obtained."""
+    layer, head, flag = (facts.spelled(name) for name in ("number_layer", "transport_head", "flag_layer"))
+    at_number = f"L{layer} residual" if layer != "not found" else "number layer: not found"
+    at_head = f"output of {head}" if head != "not found" else "transport head: not found"
+    at_flag = f"L{flag} residual" if flag != "not found" else "flag layer: not found"
+    listed = [
+        ("u", "y1", at_number, "DAS, y1 perturbed", ("k2.number", "u", "y1")),
+        ("v1", "y2", at_head, "DAS, y1 perturbed", ("k2.transport", "v1", "y1")),
+        ("v2", "y2", at_number, "first principal component", ("k2.number", "v2", "y2")),
+        ("comparison flag", "y2", at_flag, "DAS, y1 perturbed", ("k2.flag", "flag_y1", "y1")),
+        ("comparison flag", "y2", at_flag, "DAS, y2 perturbed", ("k2.flag", "flag_y2", "y2")),
+    ]
+    rows = [[2, name, position, site, how, _iia(facts, *where)] for name, position, site, how, where in listed]
+    return TableContent(
+        _caption(facts, "Directions, where they live, how they are obtained, and the IIA of their rank-one patches on the "
+                 "evaluation examples of the perturbed operand they carry (95 % interval)"),
+        ["K", "direction", "position", "site", "obtained by", "IIA"],
+        rows,
+    )  # fmt: skip
+
+
+def _iia(facts: Facts, id: str, condition: str, case: str) -> str:
+    try:
+        table = facts.run.result(id).table("patches")
+        return estimate(table.one(condition=condition, case=case, metric="iia", examples="evaluation"))
+    except CannotDrawError:
+        return "not measured"
+
+
+def _caption(facts: Facts, lead: str) -> str:
+    return f"{lead}, in {facts.model}." + (f" ({facts.note[0].upper()}{facts.note[1:]}.)" if facts.note else "")
+
+
+def beside_the_paper(facts: Facts) -> TableContent:
+    """Table app-whole-iia beside the paper's."""
+    paper = paper_values()
+    result = facts.run.result("k2.whole").table("whole")
+    rows = []
+    for row in paper.whole:
+        cells = [patch_words(row.patch, facts)]
+        for case in CASES:
+            for place, metric in enumerate(("first", "whole")):
+                found = result.where(condition=row.patch, case=case, metric=metric).rows
+                cells.append(estimate(found[0], 3) if found else "–")
+                cells.append(number(row.scores[case][place], 3) if case in row.scores else "–")
+        rows.append(cells)
+    columns = ["patch", *(["first digit", "paper", "whole number", "paper"] * 2)]
+    lead = (
+        f"IIA on the first digit and on the whole number, with 95 % intervals, beside the paper's on {paper.model} "
+        f"(n = {count(result.rows[0]['n'])} here, 400 there)"
+    )
+    return TableContent(_caption(facts, lead), columns, rows, spans=[("", 1), ("y1 perturbed", 4), ("y2 perturbed", 4)])

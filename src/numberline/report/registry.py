@@ -1,0 +1,84 @@
+"""Which figures and tables are there? Every label of the paper, in the paper's order.
+
+A new figure is a function with `@figure` in a file of `figures/`, and its name in FIGURES.
+"""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from numberline.errors import NumberlineError
+from numberline.report import lists
+from numberline.report.figure import FigureSpec
+from numberline.report.figures import (
+    behaviour,
+    diagram,
+    fields,
+    flag,
+    layers,
+    mechanism,
+    neurons,
+    number,
+    shared,
+    transport,
+    where,
+    whole,
+)
+from numberline.report.tables import TableSpec
+
+Spec = TypeVar("Spec", FigureSpec, TableSpec)
+
+
+def figures(*specs: FigureSpec) -> dict[str, FigureSpec]:
+    """Figures by label."""
+    return _by_label(specs)
+
+
+def tables(*specs: TableSpec) -> dict[str, TableSpec]:
+    """Tables by label."""
+    return _by_label(specs)
+
+
+def _by_label(specs: tuple[Spec, ...]) -> dict[str, Spec]:
+    found = {spec.label: spec for spec in specs}
+    if len(found) < len(specs):
+        raise NumberlineError("two figures or tables have the same label: rename one")
+    return found
+
+
+FIGURES: Mapping[str, FigureSpec] = figures(
+    diagram.overview,
+    number.number_reps,
+    shared.shared_rep,
+    mechanism.comparison_mechanism,
+    behaviour.operand_counts,
+    behaviour.patch_outcomes,
+    where.trace,
+    diagram.flowchart,
+    where.probes,
+    number.u_manifold,
+    number.u_against_pc1,
+    layers.u_layers,
+    layers.three_digit,
+    layers.shortcut,
+    transport.transport,
+    shared.shared_probes,
+    shared.shared_posrec,
+    neurons.mlp_freeze,
+    neurons.attribution,
+    fields.shared_fields,
+    fields.exclusive_fields,
+    neurons.connectivity,
+    flag.flag_direction,
+    whole.whole_directions,
+    whole.whole_shared,
+    whole.whole_flag,
+)
+
+TABLES: Mapping[str, TableSpec] = tables(
+    lists.hyperparameters,
+    lists.directions,
+    lists.patch_examples,
+    lists.whole_iia,
+    lists.whole_examples_a,
+    lists.whole_examples_b,
+)
