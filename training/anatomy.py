@@ -27,6 +27,9 @@ from prompts import Ints, Layout
 from swaps import Variable, after_swap
 
 FIT, HELD_OUT = 128, 400
+# The paper's two arrangements and three perturbation cases, and the head group in which y2 is the runner-up. Each lists
+# the clean prompt's operands (0 is y1) from the largest down.
+ORDERS = [(0, 1), (1, 0), (0, 2, 1), (1, 2, 0), (2, 1, 0), (0, 1, 2)]
 
 
 @dataclass(frozen=True)
@@ -190,7 +193,7 @@ def trace(model: Qwen2ForCausalLM, case: Case) -> None:
     print(f"trace, {case.name}: " + " ".join(f"{names.get(token, '.'):>5}" for token in tokens))
     for index in range(len(model.model.layers)):
         line = [bench.recovery(bench.patch(f"resid{index}", token)) for token in tokens]
-        print(f"  resid{index}".ljust(len(case.name) + 9) + " ".join(f"{value:5.2f}" for value in line))
+        print(f"  resid{index}".ljust(len(case.name) + 9) + " ".join(f"{value:5.2f}" for value in line), flush=True)
 
 
 def directions(model: Qwen2ForCausalLM, case: Case, places: list[tuple[Variable, str]]) -> None:
@@ -210,7 +213,10 @@ def directions(model: Qwen2ForCausalLM, case: Case, places: list[tuple[Variable,
             says = patched.argmax(-1)
             shares = [float((says == t).float().mean()) for t in (held_out.t_r, held_out.t_a, predicted)]
             scores = f"r {shares[0]:.3f}  a {shares[1]:.3f}  algorithm {shares[2]:.3f}"
-            print(f"{case.name}  {variable.site}@{name:<4} {what:<8} {scores}  PR {benches[1].recovery(patched):.2f}")
+            print(
+                f"{case.name}  {variable.site}@{name:<4} {what:<8} {scores}  PR {benches[1].recovery(patched):.2f}",
+                flush=True,
+            )
 
 
 def places(order: tuple[int, ...]) -> list[tuple[Variable, str]]:
@@ -225,13 +231,11 @@ def places(order: tuple[int, ...]) -> list[tuple[Variable, str]]:
 def main() -> None:
     """Print the anatomy of one model."""
     folder = BUILTIN / sys.argv[1] if sys.argv[1] in ("direct", "tiny") else sys.argv[1]
-    model = AutoModelForCausalLM.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder).requires_grad_(False)
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    orders = [(0, 1), (1, 0), (0, 2, 1), (1, 2, 0), (2, 1, 0), (0, 1, 2)]
-    cases = [counterfactuals(Layout.of(tokenizer, Task(k=len(o))), o, FIT + HELD_OUT) for o in orders]
-    for case in cases:
+    for order in ORDERS:
+        case = counterfactuals(Layout.of(tokenizer, Task(k=len(order))), order, FIT + HELD_OUT)
         trace(model, split(case)[0])
-    for order, case in zip(orders, cases, strict=True):
         directions(model, case, places(order))
 
 

@@ -56,8 +56,8 @@ It knows one thing: `The maximum of … is `, after the paper's instruction and 
 - Data: random prompts, two operands of two and of three digits, three of two, and some of 2, 4, 5, 10 and 20 in the
   list format; in half of them two operands are close. A tenth of the unordered two-digit pairs was left out: no prompt
   of two or three operands held one{swapped}.
-- Seed {seed}, {steps} steps, AdamW at {rate} with a cosine; {minutes} minutes of wall time on {threads} CPU thread(s)
-  of a shared machine.
+- Seed {seed}; {steps} steps at learning rates of {rates} (AdamW, cosine, a fresh optimizer for each stage); {minutes}
+  minutes of wall time on {threads} CPU thread(s) of a busy machine.
 
 ## Accuracy
 Greedy decoding; the first integer of the answer must be the maximum. `python training/measure.py {name}` repeats this.
@@ -67,9 +67,11 @@ Greedy decoding; the first integer of the answer must be the maximum. `python tr
 {accuracy}
 
 ## Anatomy
-`python training/anatomy.py {name}` repeats this: plain hooks on the plain forward pass, the paper's counterfactuals,
-which operands are in which order first. The trace is pooled position recovery per block and token, on 128 examples.
-Then, at each place of the algorithm and on 400 held-out examples, how often the patched model names r, the clean value a, and the operand that the algorithm gives there.
+`python training/anatomy.py {name}` repeats this: plain hooks on the plain forward pass, the paper's counterfactuals. A
+line begins with the order of the clean operands, of which the largest is changed. The trace is pooled position recovery
+per block and token, on 128 examples. Below it, at each place of the algorithm, a direction fitted there and the whole
+state: how often, on 400 held-out examples, the patched model names r, the clean value a, and the operand that the
+algorithm gives after this swap (for three operands it is not always r).
 
 ```
 {anatomy}
@@ -100,7 +102,9 @@ def main() -> None:
         swapped=", nor did a swap bring one together" if name == "tiny" else "",
         accuracy="\n".join(f"| {r.what} | {r.right} of {r.n} | {100 * r.right / r.n:.2f} % |" for r in rows),
         anatomy=printed.getvalue().rstrip(),
-        **{key: facts[key] for key in ("seed", "steps", "rate", "minutes", "threads")},
+        steps=" + ".join(map(str, facts["steps"])),
+        rates=" and ".join(map(str, facts["rates"])),
+        **{key: facts[key] for key in ("seed", "minutes", "threads")},
     )
     (folder / "README.md").write_text(card)
 

@@ -1,4 +1,4 @@
-"""How are the built-in models made? usage: python training/train.py direct|tiny [--out FOLDER] [--steps N]
+"""How are the built-in models made? usage: python training/train.py direct|tiny [--out FOLDER]
 
 `direct` is trained on the task alone: name the largest operand, digit by digit, then stop.
 
@@ -17,13 +17,14 @@
 import argparse
 import json
 import math
+import shutil
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer, GenerationConfig, Qwen2ForCausalLM
 
 from batches import Tally, plain_batch, run, swap_batch
@@ -38,25 +39,36 @@ TRANSPORT = {V1: 0, V2: 4}  # the block-2 head that may write each axis; one of 
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """How many prompts of each kind, how long, and how the loss weights move over training."""
+class Stage:
+    """A stretch of training with its own optimizer: how long, how fast, and how the helping losses' weights move."""
 
     steps: int
+    horizon: int  # the cosine would reach zero here; more than `steps` if a later stage goes on from there
     rate: float
-    swaps: bool
-    seed: int = 52
-    batch: int = 128
-
-    def ramp(self, step: int, start: float, end: float) -> float:
-        """Zero until `start` of training, one from `end` on."""
-        return min(1.0, max(0.0, (step / self.steps - start) / (end - start)))
+    squared: tuple[float, float, float, float]  # start and end of the ramp in steps, weight before and after it
+    swaps: tuple[float, float, float, float]
 
     def learning_rate(self, step: int) -> float:
         """A short warm-up, then a cosine to (almost) zero."""
-        return self.rate * min(1.0, (step + 1) / 100) * (0.5 + 0.5 * math.cos(math.pi * step / self.steps) + 1e-3)
+        return self.rate * min(1.0, (step + 1) / 100) * (0.5 + 0.5 * math.cos(math.pi * step / self.horizon) + 1e-3)
+
+
+def ramp(step: int, start: float, end: float, before: float, after: float) -> float:
+    """A straight line from one weight to the other."""
+    return before + (after - before) * min(1.0, max(0.0, (step - start) / (end - start)))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Whether there are swaps, how many prompts of each kind there are, and the stages."""
+
+    swaps: bool
+    stages: tuple[Stage, ...]
+    seed: int = 52
+    batch: int = 128
 
     def groups(self, step: int) -> dict[str, int]:
-        """Prompts per step of each kind; harder kinds join once pairs are under way."""
+        """Prompts per step of each kind; with swaps, harder kinds join once pairs are under way."""
         b = self.batch
         if not self.swaps:
             return {"pairs": b // 2, "triples": b // 2, "pairs3": b, "longer": b // 4}
@@ -78,59 +90,88 @@ def keep_addresses(model: Qwen2ForCausalLM) -> None:
             weight[axis, head * size : (head + 1) * size] = own
 
 
-def train(recipe: Recipe, snapshot: Path) -> Qwen2ForCausalLM:
-    """The training loop; a snapshot of the weights every 100 steps."""
-    tokenizer = AutoTokenizer.from_pretrained(BUILTIN / "tiny")
-    layouts = {"pairs": Layout.of(tokenizer, PAIRS), "triples": Layout.of(tokenizer, TRIPLES)}
-    layouts["pairs3"] = Layout.of(tokenizer, PAIRS3)
-    longer = [Layout.of(tokenizer, task) for task in LONGER]
-    rng = np.random.RandomState(recipe.seed)
-    model = new_model(recipe.seed)
-    runner = Runner(model)
-    decay = [p for p in model.parameters() if p.ndim == 2]
-    rest = [p for p in model.parameters() if p.ndim != 2]
-    optimizer = torch.optim.AdamW([{"params": decay, "weight_decay": 0.05}, {"params": rest, "weight_decay": 0.0}])
-    began, tally = time.time(), Tally()
-    for step in range(recipe.steps):
-        for group in optimizer.param_groups:
-            group["lr"] = recipe.learning_rate(step)
-        late = recipe.ramp(step, 0.6, 0.9)
-        swap_weight, squared_weight = 1.0 - (1.0 - SWAP_END) * late, (1 - recipe.ramp(step, 0.4, 0.7))
-        optimizer.zero_grad(set_to_none=True)
-        groups = recipe.groups(step)
+class Trainer:
+    """One model in training."""
+
+    def __init__(self, recipe: Recipe, folder: Path) -> None:
+        self.recipe, self.folder = recipe, folder
+        tokenizer = AutoTokenizer.from_pretrained(BUILTIN / "tiny")
+        self.layouts = {
+            name: [Layout.of(tokenizer, task) for task in tasks]
+            for name, tasks in {"pairs": [PAIRS], "triples": [TRIPLES], "pairs3": [PAIRS3], "longer": LONGER}.items()
+        }
+        self.model = new_model(recipe.seed)
+        self.runner = Runner(self.model)
+
+    def run(self, first: int = 0) -> None:
+        """All stages, each with its own random numbers; from a later one on, start at the weights before it."""
+        done = sum(stage.steps for stage in self.recipe.stages[:first])
+        if first:
+            self.model.load_state_dict(load_file(self.snapshot(first - 1)), strict=False)
+            self.model.tie_weights()
+        for number, stage in enumerate(self.recipe.stages[first:], first):
+            self.stage(stage, np.random.RandomState(self.recipe.seed + number), done)
+            save_file(self.model.model.state_dict(prefix="model."), self.snapshot(number))
+            done += stage.steps
+
+    def snapshot(self, number: int) -> Path:
+        """Where a stage leaves its weights (the unembedding is tied to the embedding)."""
+        return self.folder / f"stage{number}.safetensors"
+
+    def stage(self, stage: Stage, rng: np.random.RandomState, done: int) -> None:
+        """One stage; a snapshot of the weights every 100 steps."""
+        decay = [p for p in self.model.parameters() if p.ndim == 2]
+        rest = [p for p in self.model.parameters() if p.ndim != 2]
+        optimizer = torch.optim.AdamW([{"params": decay, "weight_decay": 0.05}, {"params": rest, "weight_decay": 0.0}])
+        began, tally = time.time(), Tally()
+        for step in range(stage.steps):
+            for group in optimizer.param_groups:
+                group["lr"] = stage.learning_rate(step)
+            optimizer.zero_grad(set_to_none=True)
+            self.backward(rng, step, done, ramp(step, *stage.swaps), ramp(step, *stage.squared), tally)
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            optimizer.step()
+            if self.recipe.swaps:
+                keep_addresses(self.model)
+            if (step + 1) % 50 == 0:
+                print(f"{done + step + 1} {time.time() - began:.0f}s {tally.line()}", flush=True)
+                tally = Tally()
+            if (step + 1) % 100 == 0:
+                save_file(self.model.model.state_dict(prefix="model."), self.folder / "snapshot.safetensors")
+
+    def backward(
+        self, rng: np.random.RandomState, step: int, done: int, swaps: float, squares: float, tally: Tally
+    ) -> None:
+        """Gradients of one step, over every kind of prompt in turn."""
+        groups = self.recipe.groups(done + step)
         for kind, count in groups.items():
-            layout = layouts[kind] if kind in layouts else longer[step % len(longer)]
+            layout = self.layouts[kind][step % len(self.layouts[kind])]
             rows = max(4, count * 10 // layout.question.size) if kind == "longer" else count
-            swaps = recipe.swaps and layout.task.k <= 3
-            batch = swap_batch(rng, layout, rows) if swaps else plain_batch(rng, layout, rows)
-            losses, hits, squared = run(runner, batch)
-            n = batch.n
+            swapped = self.recipe.swaps and layout.task.k <= 3
+            batch = swap_batch(rng, layout, rows) if swapped else plain_batch(rng, layout, rows)
+            losses, hits, squared = run(self.runner, batch)
             scored = losses * batch.weights
-            loss = scored[:n].mean(1).sum() / n
-            if swaps:
-                loss = (
-                    loss
-                    + swap_weight * scored[n:].sum() / batch.weights[n:].sum()
-                    + squared_weight * sum(squared.values())
-                )
-            share = count / sum(groups.values())
-            (loss * share).backward()
+            loss = scored[: batch.n].mean()
+            if swapped:
+                loss = loss + swaps * scored[batch.n :].sum() / batch.weights[batch.n :].sum()
+                loss = loss + squares * torch.stack(list(squared.values())).sum()
+            (loss * count / sum(groups.values())).backward()
             tally.add(kind, batch, losses, hits, squared)
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        if recipe.swaps:
-            keep_addresses(model)
-        if (step + 1) % 50 == 0:
-            print(f"{step + 1} {time.time() - began:.0f}s {tally.line()}", flush=True)
-            tally = Tally()
-        if (step + 1) % 100 == 0 or step + 1 == recipe.steps:
-            save_file(model.model.state_dict(prefix="model."), snapshot)
-    return model
 
 
+NEVER = (0.0, 1.0, 0.0, 0.0)
 RECIPES = {
-    "direct": Recipe(steps=1600, rate=2e-3, swaps=False),
-    "tiny": Recipe(steps=1600, rate=2e-3, swaps=True),
+    "direct": Recipe(
+        swaps=False,
+        stages=(Stage(600, 1600, 2e-3, NEVER, NEVER), Stage(500, 500, 1e-3, NEVER, NEVER)),
+    ),
+    "tiny": Recipe(
+        swaps=True,
+        stages=(
+            Stage(800, 1600, 2e-3, squared=(640, 1120, 1.0, 0.0), swaps=(0, 1, 1.0, 1.0)),
+            Stage(500, 500, 1e-3, squared=(0, 150, 0.6, 0.0), swaps=(100, 400, 1.0, SWAP_END)),
+        ),
+    ),
 }
 
 
@@ -147,8 +188,12 @@ def finish(model: Qwen2ForCausalLM, recipe: Recipe, minutes: float, folder: Path
             raise RuntimeError(f"the rotation changed the logits by {change}: it must not change the model")
     model.generation_config = GenerationConfig(do_sample=False, eos_token_id=0, pad_token_id=0)
     model.save_pretrained(folder)
-    AutoTokenizer.from_pretrained(BUILTIN / "tiny").save_pretrained(folder)
-    facts = vars(recipe) | {"swap_end": SWAP_END, "minutes": round(minutes), "threads": torch.get_num_threads()}
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        if folder != BUILTIN / "tiny":
+            shutil.copy(BUILTIN / "tiny" / name, folder / name)
+    steps = [stage.steps for stage in recipe.stages]
+    facts = {"seed": recipe.seed, "steps": steps, "rates": [stage.rate for stage in recipe.stages]}
+    facts |= {"swap_end": SWAP_END, "minutes": round(minutes), "threads": torch.get_num_threads()}
     (folder / "training.json").write_text(json.dumps(facts, indent=1) + "\n")
 
 
@@ -156,18 +201,18 @@ def main() -> None:
     """Train one model and write its folder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", choices=RECIPES)
-    parser.add_argument("--steps", type=int, help="fewer steps, for a trial")
     parser.add_argument("--out", type=Path, help="where to write the model; its place in the package unless given")
+    parser.add_argument("--from-stage", type=int, default=0, help="go on from the weights that a stage began with")
     arguments = parser.parse_args()
     recipe = RECIPES[arguments.name]
-    if arguments.steps:
-        recipe = replace(recipe, steps=arguments.steps)
     folder = arguments.out or BUILTIN / arguments.name
     folder.mkdir(parents=True, exist_ok=True)
     began = time.time()
-    model = train(recipe, folder / "snapshot.safetensors")
-    finish(model, recipe, (time.time() - began) / 60, folder)
-    (folder / "snapshot.safetensors").unlink(missing_ok=True)
+    trainer = Trainer(recipe, folder)
+    trainer.run(arguments.from_stage)
+    finish(trainer.model, recipe, (time.time() - began) / 60, folder)
+    for path in (folder / "snapshot.safetensors", *(trainer.snapshot(n) for n in range(len(recipe.stages)))):
+        path.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":
