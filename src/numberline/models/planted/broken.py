@@ -56,8 +56,8 @@ DESIGNS: dict[str | None, Design] = {
     "aligned": Design(breaks=("additive",), alignment=0.8),
     # y1 arrives on a line, but y2's own magnitude is read off the helix: there is no plane (v1, v2).
     "curved-own": Design(breaks=("plane",), curved=(OWN,)),
-    # Every comparator is shared by eight neurons. Freezing one neuron of each kind does nothing; freezing several rising
-    # hinges without their falling partners still unbalances the ramps.
+    # Every comparator is shared by eight neurons. Freezing one neuron of each kind does nothing; freezing several
+    # rising hinges without their falling partners still unbalances the ramps.
     "spread": Design(breaks=("neurons",), copies=8),
     # One MLP of global comparators writes the flag.
     "one-stage": Design(breaks=("two-stage",), stages=1),
