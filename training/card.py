@@ -1,7 +1,7 @@
-"""What does a built-in model's card say? usage: python training/card.py direct|tiny
+"""What does a built-in model's card say? usage: python training/card.py direct|tiny [ANATOMY]
 
 1. Read how it was trained (training.json, which `train.py` writes beside the weights).
-2. Measure the accuracies (`measure.py`) and, for `tiny`, the anatomy (`anatomy.py`) of the weights in the folder.
+2. Measure the accuracies (`measure.py`) and the anatomy (`anatomy.py`, or the file that holds what it printed).
 3. Write README.md there. No number in a card is typed by hand.
 """
 
@@ -9,6 +9,7 @@ import contextlib
 import io
 import json
 import sys
+from pathlib import Path
 
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -87,8 +88,11 @@ def main() -> None:
     facts = json.loads((folder / "training.json").read_text())
     rows = measure(model, AutoTokenizer.from_pretrained(folder))
     printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        anatomy.main()
+    if len(sys.argv) > 2:
+        printed.write(Path(sys.argv[2]).read_text())
+    else:
+        with contextlib.redirect_stdout(printed):
+            anatomy.main()
     config = model.config
     card = CARD.format(
         name=name,
