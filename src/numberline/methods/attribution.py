@@ -6,8 +6,10 @@
    is scaled before and the gradient after.
 3. The first-order estimate of what freezing neuron i would do to the PLD is s_i = (a_i_corr − a_i_patched) · ∂PLD/∂a_i,
    averaged over the examples.
-4. A ranking puts first the neurons whose freezing costs the PLD most: the most negative scores. (The paper does not say
-   whether it ranks by sign or by size; a neuron whose freezing would help the patch does not carry it.)
+4. A ranking puts the largest scores first, whatever their sign. The paper does not say whether its ranking is by sign
+   or by size. Comparators come in opposed pairs (a step is one hinge minus another), whose scores have opposite signs;
+   to freeze one without the other makes a state that no prompt has. On the planted model, where the neurons are known,
+   the ranking by size finds them and the ranking by sign does not.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -67,9 +69,9 @@ def _scores(lab: Lab, trial: Trial, patch: Sequence[Edit], sites: Sequence[Site]
 
 
 def ranking(scores: Float[Tensor, "layers neurons"], layers: Sequence[int]) -> list[Place]:
-    """All neurons, those whose freezing costs most first."""
+    """All neurons, those whose freezing would change the PLD most first."""
     width = scores.shape[1]
-    order = scores.flatten().argsort(stable=True).tolist()
+    order = scores.flatten().abs().argsort(descending=True, stable=True).tolist()
     return [(layers[i // width], i % width) for i in order]
 
 

@@ -2,6 +2,7 @@
 
 1. The causal edge from neuron i to a later neuron j: in the corrupted run only neuron i, at one position, is set to its
    clean value, and the shift of j is read there, in units of j's standard deviation over a cloud. Mean over examples.
+   A neuron that is silent in the cloud has no such unit: its edges are NaN.
    All source neurons are conditions of one sweep that reads all targets.
 2. The virtual weight through the gate is the cosine between i's write direction and j's gate row with the norm's gain
    folded in (through the up-projection where the MLP has no gate). It knows the weights only, not the data.
@@ -20,6 +21,9 @@ from numberline.engine.lab import Lab, Read
 from numberline.engine.sites import neurons
 from numberline.methods.attribution import Activations, Place
 from numberline.methods.scores import Trial
+
+SILENT = 1e-6
+"""A spread below this share of the largest is rounding."""
 
 
 def edges(
@@ -42,7 +46,8 @@ def edges(
         before = trial.corrupted.value(site)[:, 0].double().cpu()
         after = found.at[site][:, :, 0].double().cpu()
         shifts[:, columns] = (after - before).transpose(1, 2)
-    return shifts / spread.double().clamp(min=1e-12)[:, None]
+    silent = spread < SILENT * spread.max()
+    return shifts / spread.double().masked_fill(silent, torch.nan)[:, None]
 
 
 def spreads(values: Activations, places: Sequence[Place]) -> Float[Tensor, " places"]:
