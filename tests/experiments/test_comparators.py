@@ -1,0 +1,172 @@
+"""The comparator neurons of the planted model: attribution, freezing, fields, edges, virtual weights, the flag."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from planted_space import CONTEXT, SMALL, lab_and_truth, means, true_space
+from transformers import Qwen2Config, Qwen2ForCausalLM
+
+from numberline.engine.edits import swap
+from numberline.engine.lab import Lab
+from numberline.engine.sites import mid
+from numberline.experiments import k2_connectivity, k2_fields, k2_flag, k2_neurons
+from numberline.experiments.experiment import Context, MissingError, Result
+from numberline.experiments.patches import trial
+from numberline.methods.attribution import activations, attribute, pin, ranking, shuffled
+from numberline.methods.connectivity import alignment, virtual_weights
+from numberline.methods.fields import active_share, comparator, comparison, receptive_fields
+from numberline.methods.scores import score
+from numberline.models.loading import wrap
+from numberline.tasks import Task
+
+
+def planted_places() -> set[tuple[int, int]]:
+    truth = lab_and_truth()[1]
+    return {*truth.first_stage, *truth.second_stage}
+
+
+@pytest.fixture(scope="module")
+def found() -> Result:
+    lab, truth = lab_and_truth()
+    return k2_neurons.measure(lab, CONTEXT, true_space(), truth.comparator_mlps)
+
+
+def test_attribution_ranks_planted_neurons_first_and_no_decoy(found):
+    truth = lab_and_truth()[1]
+    rows = found.rows("scores")
+    for case in ("y1", "y2"):
+        top = sorted(rows, key=lambda row: row[f"rank_{case}"])[:10]
+        places = [(row["layer"], row["neuron"]) for row in top]
+        assert sum(place in planted_places() for place in places) >= 9
+        assert not set(places) & set(truth.decoys.neurons)
+    shared = k2_neurons.shared_places(found)
+    assert {layer for layer, _ in shared} == set(truth.comparator_mlps)
+    assert not set(shared) & set(truth.decoys.neurons)
+
+
+def test_freezing_the_shared_neurons_undoes_the_patch_and_random_ones_do_not(found):
+    for case in ("y1", "y2"):
+        iia = means(found, "sets", "frozen", "draw", case=case)
+        assert iia["none", -1] >= 0.99
+        assert iia["shared", -1] <= 0.1
+        assert iia["own", -1] <= 0.1
+        curve = means(found, "freeze", "ranking", "draw", "k", case=case)
+        assert curve["attribution", -1, 30] <= 0.1
+        assert curve["attribution", -1, 384] <= 0.05
+        assert min(curve["random", draw, 10] for draw in range(2)) >= 0.5
+        assert {k for _, _, k in curve} == {1, 3, 10, 30, 100, 300, 384}
+
+
+def test_freezing_the_planted_neurons_undoes_the_patch():
+    lab, truth = lab_and_truth()
+    plane, unused = true_space().patches["plane"], shuffled(lab.network.d_mlp, truth.comparator_mlps, seed=1)
+    others = [place for place in unused if place not in planted_places()][: len(planted_places())]
+    for case in ("y1", "y2"):
+        examples = trial(lab, CONTEXT, case)
+        frozen = activations(examples.corrupted, truth.comparator_mlps)
+        conditions = [[*plane(examples), *pin(frozen, sorted(places))] for places in (planted_places(), others)]
+        scores = score(lab, examples, conditions)
+        assert scores.iia(0).mean <= 0.05
+        assert scores.iia(1).mean >= 0.99
+
+
+def test_attribution_is_the_effect_of_freezing_to_first_order():
+    torch.manual_seed(0)
+    config = Qwen2Config(
+        vocab_size=306, hidden_size=32, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2,
+        intermediate_size=24, initializer_range=0.3,
+    )  # fmt: skip
+    lab = Lab.of(wrap(Qwen2ForCausalLM(config).double(), lab_and_truth()[0].loaded.tokenizer, "random"))
+    layers, examples, site = (1, 2), trial(lab, CONTEXT, "y2", fitting=True), mid(1).at("y2")
+    x, clean = examples.corrupted.value(site), examples.clean.value(site)
+    # A patch so small that the model is linear in it. It belongs to all examples: one batch.
+    patch = [swap(site, x + 1e-2 * (clean - x))]
+    scores = attribute(lab, examples, lambda part: patch, layers)
+    frozen = activations(examples.corrupted, layers)
+    top = ranking(scores, layers)[:10]
+    conditions = [patch, *([*patch, *pin(frozen, [place])] for place in top)]
+    effects = score(lab, examples, conditions).pld.mean(1)
+    predicted = torch.stack([scores[layers.index(layer), neuron] for layer, neuron in top])
+    assert float(predicted.abs().min()) > 1e-6
+    assert torch.allclose(effects[1:] - effects[0], predicted, rtol=0.1)
+
+
+def test_receptive_fields_are_the_planted_ones():
+    lab, truth = lab_and_truth()
+    places = sorted(planted_places())
+    fields = receptive_fields(lab, Task(), places, SMALL.field_stride)
+    rows = torch.tensor(fields.axis) - 10
+    for number, place in enumerate(places):
+        planted = truth.fields[place][rows][:, rows]
+        if float(fields.peaks[number]) > 1e-3 and float(planted.std()) > 1e-6:
+            pair = torch.stack([fields.values[number].flatten(), planted.flatten()])
+            assert float(torch.corrcoef(pair)[0, 1]) >= 0.99, place
+    assert float(fields.values.abs().max()) == pytest.approx(1.0)
+
+
+def test_local_and_global_fields_have_different_numbers():
+    axis = tuple(range(11, 100, 4))
+    step = comparison(axis)
+    assert comparator(step, axis) == pytest.approx((1.0, 1.0))
+    assert comparator(-(step > 0).double(), axis)[1] == pytest.approx(-1.0)
+    assert active_share(step) == pytest.approx(1 - 1 / len(axis))
+    spot = torch.zeros_like(step)
+    spot[3:5, 3:5] = 1.0
+    assert active_share(spot) == pytest.approx(4 / len(axis) ** 2)
+    assert comparator(spot, axis)[0] < 0.05
+    assert comparator(torch.zeros_like(step), axis) == (0.0, 0.0)
+
+
+def test_the_second_stage_compares_globally(found):
+    lab, truth = lab_and_truth()
+    groups = k2_fields.groups_of(found.rows("scores"))
+    assert len(groups["y1"]) <= 6
+    assert not set(groups["y1"]) & set(groups["shared"])
+    result = k2_fields.measure(lab, CONTEXT, true_space(), groups)
+    stage = {row["layer"]: row for row in result.rows("stages")}
+    first, second = truth.comparator_mlps
+    assert stage[second]["comparator"] > stage[first]["comparator"] + 0.2
+    assert len(result.tensors["fields"]) == len(result.rows("fields")) == sum(map(len, groups.values()))
+    gates = [row for row in result.rows("directions") if row["part"] == "gate" and row["layer"] == first]
+    across = [row for row in gates if min(abs(row["v1"]), abs(row["v2_perp"])) > 1e-3]
+    assert across
+    assert all(row["v1"] * row["v2_perp"] < 0 for row in across)  # own − from_y1: a comparison
+
+
+def test_edges_follow_the_planted_wiring():
+    lab, truth = lab_and_truth()
+    fields = {place: truth.fields[place] for place in sorted(planted_places())}
+    live = [place for place, field in fields.items() if float(field.std()) > 1e-3]
+    result = k2_connectivity.measure(lab, CONTEXT, live)
+    edges, weights = result.tensors["edges"], result.tensors["weights"]
+    assert edges.shape == (2, *weights.shape)
+    assert float(edges.nan_to_num().abs().amax()) > 0.5
+    # A first-stage neuron and a gate that reads what it writes: the cosine is ±1, and else 0.
+    assert float(weights.abs().max()) > 0.9
+    assert {row["from_layer"] for row in result.rows("edges")} == {truth.comparator_mlps[0]}
+    assert len(result.rows("edges")) == 2 * len(result.rows("weights")) == 2 * weights.numel()
+    again = virtual_weights(lab, live[:1], live[-1:])
+    assert again.shape == (1, 1)
+    with pytest.raises(MissingError, match="no two stages"):
+        k2_connectivity.measure(lab, CONTEXT, list(truth.first_stage))
+
+
+def test_one_direction_holds_the_flag():
+    lab, truth = lab_and_truth()
+    shared = [place for place in truth.second_stage if float(truth.fields[place].std()) > 1e-3]
+    context = Context(replace(SMALL, fitting=32))
+    result = k2_flag.measure(lab, context, true_space(), shared, candidates=(truth.flag_layer,), steps=40)
+    (role,) = result.rows("roles")
+    assert (role["found"], tuple(role["value"])) == (True, (truth.flag_layer,))
+    iia = means(result, "patches", "case", "condition", examples="evaluation")
+    for case in ("y1", "y2"):
+        assert min(iia[case, "flag_y1"], iia[case, "flag_y2"], iia[case, "full"]) >= 0.95
+        assert iia[case, "random"] <= 0.05
+    assert min(row["mean"] for row in result.rows("separation")) >= 0.99
+    assert means(result, "frozen", "case", "condition")["y1", "plane"] >= 0.99
+    assert set(result.subspaces) == {"flag_y1", "flag_y2"}
+    assert len(result.rows("alignment")) == 2 * lab.network.d_mlp
+    true = truth.directions[2]["flag"]
+    rho = alignment(lab, truth.flag_layer, true[:, None])
+    assert all(float(rho[neuron]) > 0.99 for _, neuron in shared)
