@@ -13,3 +13,36 @@ Tables
 - `excess`: layer, head, mean, se, n, lo, hi.
 - `roles`: transport_head.
 """
+
+from numberline.engine.edits import swap
+from numberline.engine.lab import Lab
+from numberline.engine.sites import head, resid
+from numberline.experiments import roles
+from numberline.experiments.experiment import Context, MissingError, Result, experiment
+from numberline.experiments.patches import trial as recorded
+from numberline.methods.intervals import ratio
+from numberline.methods.scores import score
+
+
+@experiment("k2.heads", needs=("k2.trace", "k2.number"), feeds=("number-reps",))
+def heads(lab: Lab, context: Context) -> Result:
+    """Which head carries the first number to the second's position?"""
+    number_layer = roles.require(context, "number_layer").layer
+    v2 = context.need("k2.number").subspaces["v2"]
+    layer, all_heads = number_layer + 1, range(lab.network.n_heads)
+    if layer >= lab.network.n_layers:
+        raise MissingError(f"no layer follows the number layer {number_layer}, so no head can carry the number on")
+    trial = recorded(lab, context, "y1")
+    together = swap(resid(number_layer).at("y2"), trial.clean, v2)
+    alone = [swap(head(layer, number).at("y2"), trial.clean) for number in all_heads]
+    conditions = [[together], *([together, edit] for edit in alone), *([edit] for edit in alone)]
+    labels = [
+        {"layer": layer, "head": number, "condition": condition}
+        for condition, numbers in (("v2", [-1]), ("with v2", all_heads), ("alone", all_heads))
+        for number in numbers
+    ]
+    scores = score(lab, trial, conditions, context.meter(len(conditions) * len(trial)))
+    gained = scores.pld[1 : 1 + len(all_heads)] - scores.pld[0]
+    excess = [{"layer": layer, "head": number, **ratio(gained[number], trial.scale).columns} for number in all_heads]
+    found = roles.settle(lab, context, roles.leading_head("transport_head", excess))
+    return Result.of({"heads": scores.rows(labels), "excess": excess, "roles": found}, n=len(trial))

@@ -11,3 +11,48 @@ Tables
   "last", or ""), metric (iia, pr, pooled), mean, se, n, lo, hi, near_ties, nonpositive.
 - `roles`: number_layer, readout_layer (columns in roles.py).
 """
+
+from typing import Any
+
+from numberline.engine.edits import swap
+from numberline.engine.lab import Lab
+from numberline.engine.sites import resid
+from numberline.experiments import roles
+from numberline.experiments.experiment import Context, Result, experiment
+from numberline.experiments.patches import CASES
+from numberline.experiments.patches import trial as recorded
+from numberline.methods.scores import score
+from numberline.tasks.layout import Prompts
+
+
+@experiment("k2.trace", feeds=("app-trace-k2",))
+def trace(lab: Lab, context: Context) -> Result:
+    """Where is each of two operands held, layer by layer and token by token?"""
+    rows: list[dict[str, Any]] = []
+    trials = [recorded(lab, context, case) for case in CASES]
+    tokens = question_tokens(lab, trials[0].clean.prompts)
+    sites = [{"layer": layer, **token} for layer in range(lab.network.n_layers) for token in tokens]
+    count = context.meter(len(CASES) * len(sites) * len(trials[0]))
+    for case, trial in zip(CASES, trials, strict=True):
+        conditions = [[swap(resid(site["layer"]).at(site["token"]), trial.clean)] for site in sites]
+        labels = [{"case": case, **site} for site in sites]
+        rows += score(lab, trial, conditions, count).rows(labels)
+    found = roles.settle(lab, context, roles.number_layer(rows), roles.readout_layer(rows))
+    return Result.of({"trace": rows, "roles": found}, n=len(trials[0]))
+
+
+def question_tokens(lab: Lab, prompts: Prompts) -> list[dict[str, Any]]:
+    """Every token from the first of y1 to the last of the prompt: its index, its text, its name if it has one."""
+    names: dict[int, str] = {}
+    # An operand of one token has that token as its first and its last; it is named as the last, its position.
+    for name, token in sorted(prompts.positions.items(), key=lambda item: item[0].endswith(".first")):
+        names.setdefault(token, name)
+    ids = prompts.ids[0].tolist()
+    return [
+        {
+            "token": token,
+            "token_text": str(lab.loaded.tokenizer.decode([ids[token]])),
+            "position": names.get(token, ""),
+        }
+        for token in range(prompts.positions["y1.first"], len(ids))
+    ]

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 
 from numberline.errors import NumberlineError
-from numberline.experiments import behaviour
+from numberline.experiments import behaviour, k2_heads, k2_number, k2_trace
 from numberline.experiments.experiment import Experiment
 
 
@@ -23,6 +23,9 @@ def index(*experiments: Experiment) -> dict[str, Experiment]:
 EXPERIMENTS: Mapping[str, Experiment] = index(
     behaviour.operands,
     behaviour.pairs,
+    k2_trace.trace,
+    k2_number.number,
+    k2_heads.heads,
 )
 
 
