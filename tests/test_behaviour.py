@@ -23,7 +23,7 @@ from numberline.methods.answers import answer, first_integer
 from numberline.methods.intervals import wilson
 from numberline.models.loading import BUILT_IN, TRAINED, wrap
 from numberline.models.planted import planted
-from numberline.tasks import MIN, QUICK, Task, all_pairs, cloud, encode
+from numberline.tasks import MIN, QUICK, Task, all_pairs, cloud, encode, operand_count
 from numberline.tasks.held_out import held_out, held_out_sets
 
 FEW = replace(QUICK, pairs=60, three_digit_pairs=40, operand_prompts=10)
@@ -161,11 +161,28 @@ def test_a_built_in_model_solves_the_task(name):
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_the_card_says_what_is_measured(name):
-    """The held-out pairs, all 800 of them: the card's count is ours."""
+    """The pairs that were left out, all of them, and two of the operand counts: the card's counts are ours."""
     pairs = all_pairs(Task())
     rows = tuple(row for row, out in zip(pairs, held_out(pairs), strict=True) if out)
-    found = measure(load(name, device="cpu"), Context(), [Population("held out", Task(), rows)]).rows("accuracy")[0]
+    populations = [Population("two-digit pairs, left out of training", Task(), rows)]
+    populations += [Population(f"{k} operands", *operand_count(k)) for k in (2, 3)]
+    found = measure(load(name, device="cpu"), Context(), populations).rows("accuracy")
     card = (BUILT_IN / name / "README.md").read_text()
-    stated = re.search(r"left out of training \| ([\d,]+) of ([\d,]+)", card)
-    assert stated is not None
-    assert [int(number.replace(",", "")) for number in stated.groups()] == [found["right"], found["n"]]
+    for row in found:
+        assert f"| {row['population']} | {row['right']} of {row['n']} | {100 * row['mean']:.2f} % |" in card
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_the_card_says_that_the_task_is_solved(name):
+    """The accuracies that a built-in model must reach, as the card states them."""
+    card = (BUILT_IN / name / "README.md").read_text()
+    least = {
+        "two-digit pairs": 99.9,
+        "two-digit pairs, left out of training": 99.5,
+        "two-digit triples": 99.5,
+        "three-digit pairs": 99.0,
+    }
+    for population, percent in least.items():
+        stated = re.search(rf"^\| {population} \| \d+ of \d+ \| ([\d.]+) % \|", card, re.MULTILINE)
+        assert stated is not None, f"the card says nothing about {population}"
+        assert float(stated[1]) >= percent, f"{population}: {stated[1]} %"

@@ -20,7 +20,7 @@ from numberline.runs.run import SIZES
 from numberline.tasks import QUICK, Task, from_csv
 
 FEW = replace(QUICK, pairs=60, three_digit_pairs=40, operand_prompts=10)
-COMMANDS = ["models", "sample", "check", "behaviour", "run"]
+COMMANDS = ["models", "sample", "check", "behaviour", "run", "report", "show"]
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def test_a_run_that_is_interrupted_says_what_is_kept(call, folder, tmp_path, mon
     monkeypatch.setattr(behaviour, "all_pairs", control_c)  # the second experiment
     code, out, err = call("run", folder, "--out", "out", "--size", "quick", "--device", "cpu")
     assert (code, out) == (130, "")
-    assert "stopped; 1 finished results are in out, and the same command continues" in err
+    assert "stopped; experiments finished so far: 1, in out; the same command continues" in err
     assert "Traceback" not in err
     assert set(json.loads((tmp_path / "out/run.json").read_text())["experiments"]) == {"behaviour.operands"}
 

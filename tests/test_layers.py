@@ -134,3 +134,10 @@ def test_every_declared_dependency_is_pinned():
     }
     build = {"hatchling", "editables"}
     assert declared("test", "dev") | build <= pinned
+
+
+def test_every_skipped_test_is_listed():
+    listed = (ROOT / "tests/README.md").read_text().split("## Skipped tests")[1]
+    pattern = r"pytest\.(skip|importorskip|xfail)\(|mark\.(skip|skipif|xfail)\b"
+    skipping = {path.name for path in sources("tests") if re.search(pattern, path.read_text())} - {Path(__file__).name}
+    assert {name for name in skipping if name not in listed} == set()

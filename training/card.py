@@ -1,7 +1,7 @@
 """What does a built-in model's card say? usage: python training/card.py direct|tiny [ANATOMY]
 
 1. Read how it was trained (training.json, which `train.py` writes beside the weights).
-2. Measure the accuracies (`measure.py`) and the anatomy (`anatomy.py`, or the file that holds what it printed).
+2. Measure the accuracies (as `numberline behaviour` does) and the anatomy (`anatomy.py`, or a file of what it printed).
 3. Write README.md there. No number in a card is typed by hand.
 """
 
@@ -10,11 +10,14 @@ import io
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM
 
 import anatomy
-from measure import BUILTIN, measure
+from measure import BUILTIN
+from numberline import Context, load
+from numberline.experiments.behaviour import operands, pairs
 
 HOW = {
     "direct": """\
@@ -61,10 +64,11 @@ It knows one thing: `The maximum of … is `, after the paper's instruction and 
   minutes of wall time on {threads} CPU thread(s) of a busy machine.
 
 ## Accuracy
-Greedy decoding; the first integer of the answer must be the maximum. `python training/measure.py {name}` repeats this.
+Greedy decoding; the first integer of the answer must be the maximum. `numberline behaviour {name}` repeats this. The
+lists of operands are in the list format, two operands included.
 
-| prompts | right | accuracy |
-|---|---|---|
+| prompts | right | accuracy | 95 % interval |
+|---|---|---|---|
 {accuracy}
 
 ## Anatomy
@@ -80,13 +84,20 @@ algorithm gives after this swap (for three operands it is not always r).
 """
 
 
+def accuracy(row: dict[str, Any]) -> str:
+    """One line of the table of accuracies."""
+    right, interval = f"{row['right']} of {row['n']}", f"{100 * row['lo']:.2f} – {100 * row['hi']:.2f}"
+    return f"| {row['population']} | {right} | {100 * row['mean']:.2f} % | {interval} |"
+
+
 def main() -> None:
     """Write one card."""
     name = sys.argv[1]
     folder = BUILTIN / name
     model = AutoModelForCausalLM.from_pretrained(folder)
     facts = json.loads((folder / "training.json").read_text())
-    rows = measure(model, AutoTokenizer.from_pretrained(folder))
+    lab = load(name, device="cpu")
+    rows = [row for experiment in (pairs, operands) for row in experiment(lab, Context()).rows("accuracy")]
     printed = io.StringIO()
     if len(sys.argv) > 2:
         printed.write(Path(sys.argv[2]).read_text())
@@ -104,7 +115,7 @@ def main() -> None:
         vocabulary=config.vocab_size,
         how=HOW[name].format(**facts) if name == "tiny" else HOW[name],
         swapped=", nor did a swap bring one together" if name == "tiny" else "",
-        accuracy="\n".join(f"| {r.what} | {r.right} of {r.n} | {100 * r.right / r.n:.2f} % |" for r in rows),
+        accuracy="\n".join(map(accuracy, rows)),
         anatomy=printed.getvalue().rstrip(),
         steps=" + ".join(map(str, facts["steps"])),
         rates=" and ".join(map(str, facts["rates"])),

@@ -182,7 +182,7 @@ def _execute(run: "Run", patterns: list[str]) -> None:
         except KeyboardInterrupt:
             progress.stop()
             raise StoppedError(
-                f"stopped; {watcher.count} finished results are in {run.folder.path}, and the same command continues"
+                f"stopped; experiments finished so far: {watcher.count}, in {run.folder.path}; the same command continues"
             ) from None
     for meta in done:
         if meta.id.startswith("behaviour.") and "accuracy" in meta.tables:
@@ -190,6 +190,57 @@ def _execute(run: "Run", patterns: list[str]) -> None:
         if "missing" in meta.tables:
             out.print(f"{meta.id} could not be measured: {run.folder.load(meta.id).rows('missing')[0]['reason']}")
     out.print(f"\nThe results are in [bold]{run.folder.path}[/bold]: run.json and results/")
+    _draw(run.folder.path, watcher.fresh)
+
+
+@app.command()
+def report(
+    run: Annotated[Path, typer.Argument(help="a run's folder: runs/tiny")],
+    only: Annotated[list[str] | None, typer.Option(help="a figure's label, or a pattern: 'app-*'; repeatable")] = None,
+) -> None:
+    """Draw a run's figures and tables again, from its folder alone.
+
+    Example: [bold]numberline report runs/tiny[/bold]
+    """
+    from numberline.report.draw import draw_run
+
+    with _bar() as progress:
+        row = progress.add_task("", total=None)
+        made = draw_run(run, only or ("*",), lambda label: progress.update(row, description=label))
+    for label, reason in made.skipped.items():
+        out.print(f"– {label:24} {reason}", markup=False)
+    out.print(
+        f"{len(made.figures)} figures and {len(made.tables)} tables are in {run / 'figures'} and {run / 'tables'}"
+    )
+
+
+@app.command()
+def show(
+    run: Annotated[Path, typer.Argument(help="a run's folder: runs/tiny")],
+    id: Annotated[str, typer.Argument(help="an experiment's id: k2.whole")],
+    rows: Annotated[int, typer.Option(help="rows of each table; 0 for all", min=0)] = 40,
+) -> None:
+    """Print a result's tables; k2.whole stands beside the paper's.
+
+    Example: [bold]numberline show runs/tiny behaviour.pairs[/bold]
+    """
+    from numberline.report.show import result_tables
+
+    for title, table in result_tables(run, id, rows):
+        out.print(f"\n{title}", markup=False)
+        out.print(table)
+
+
+def _draw(path: Path, ids: list[str]) -> None:
+    """Draw what new results feed, at the end of a run."""
+    from numberline.report.draw import draw_run, fed_by
+
+    labels = fed_by(path, ids)
+    if labels:
+        with _bar() as progress:
+            row = progress.add_task("", total=None)
+            made = draw_run(path, labels, lambda label: progress.update(row, description=label))
+        out.print(f"{len(made.figures)} figures and {len(made.tables)} tables are in figures/ and tables/ there")
 
 
 class _Watcher:
@@ -199,6 +250,7 @@ class _Watcher:
         self.bar = progress
         self.task = progress.add_task("", total=None)
         self.count = 0
+        self.fresh: list[str] = []
 
     def started(self, experiment: "Experiment") -> None:
         """A new bar."""
@@ -215,6 +267,7 @@ class _Watcher:
         line = f"{mark} {experiment.id:24} {how:>16}  {experiment.question}"
         self.bar.console.print(line, no_wrap=True, overflow="ellipsis")
         self.count += 1
+        self.fresh += [] if kept else [experiment.id]
 
 
 def _bar() -> Progress:
