@@ -10,6 +10,7 @@ The same results give the same bytes: no dates, no random identifiers in the fil
 
 import io
 import json
+import logging
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -28,11 +29,16 @@ from numberline.report.registry import FIGURES, TABLES
 from numberline.report.stored import CannotDrawError, Stored
 from numberline.report.tables import TableSpec, as_csv, as_latex, as_markdown
 
+# fontTools remarks on the dates of matplotlib's own fonts whenever a PDF is written.
+logging.getLogger("fontTools").setLevel(logging.ERROR)
+
 METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
 }
+LABELS = (*FIGURES, *TABLES)
+INDEX = Path("figures") / "index.json"
 WRITERS = {"csv": as_csv, "md": as_markdown, "tex": as_latex}
 
 
@@ -47,15 +53,26 @@ class Made:
     skipped: dict[str, str] = field(default_factory=dict)
     """Reasons."""
 
+    def updated(self, later: "Made") -> "Made":
+        """This list with a later one's labels in place of their old entries, in the registry's order."""
+        new = {**later.figures, **later.tables, **later.skipped}
+        parts = ("figures", "tables", "skipped")
+        merged = {
+            part: {label: text for label, text in getattr(self, part).items() if label not in new}
+            | getattr(later, part)
+            for part in parts
+        }
+        return Made(
+            **{part: {label: merged[part][label] for label in LABELS if label in merged[part]} for part in parts}
+        )
+
 
 def draw_run(path: Path, labels: Sequence[str] = ("*",), told: Callable[[str], object] = lambda *_: None) -> Made:
-    """Draw everything that a run's results allow, or the labels that match."""
+    """Draw everything that a run's results allow, or the labels that match; what was made is also listed on disk."""
     facts, made = Facts(Stored.open(path)), Made()
-    chosen = [label for label in (*FIGURES, *TABLES) if any(fnmatchcase(label, pattern) for pattern in labels)]
+    chosen = [label for label in LABELS if any(fnmatchcase(label, pattern) for pattern in labels)]
     if not chosen:
-        raise NumberlineError(
-            f"no figure or table is called {labels[0]!r}: choose from {', '.join([*FIGURES, *TABLES])}"
-        )
+        raise NumberlineError(f"no figure or table is called {labels[0]!r}: choose from {', '.join(LABELS)}")
     for label in chosen:
         told(label)
         try:
@@ -67,10 +84,28 @@ def draw_run(path: Path, labels: Sequence[str] = ("*",), told: Callable[[str], o
             made.skipped[label] = str(reason)
             _remove(path, label)
     make_folder(path / "figures")
-    write_whole(
-        path / "figures" / "index.json", (json.dumps(asdict(made), indent=2, ensure_ascii=False) + "\n").encode()
-    )
+    listed = listed_in(path).updated(made)
+    write_whole(path / INDEX, (json.dumps(asdict(listed), indent=2, ensure_ascii=False) + "\n").encode())
     return made
+
+
+def listed_in(path: Path) -> Made:
+    """What a run's index says was made of it, and what was not."""
+    try:
+        found = json.loads((path / INDEX).read_text(encoding="utf-8"))
+        return Made(**{name: dict(found[name]) for name in ("figures", "tables", "skipped")})
+    except (OSError, ValueError, KeyError, TypeError):
+        return Made()
+
+
+def fed_by(path: Path, ids: Sequence[str]) -> list[str]:
+    """The labels that read one of these results, and those that were never drawn though their results are there."""
+    run, listed = Stored.open(path), listed_in(path)
+    known = {**listed.figures, **listed.tables, **listed.skipped}
+    specs: dict[str, FigureSpec | TableSpec] = {**FIGURES, **TABLES}
+    fresh = {label for label, spec in specs.items() if set(spec.needs) & set(ids)}
+    never = {label for label in specs if label not in known and any(run.find(id) for id in specs[label].needs)}
+    return [label for label in specs if label in fresh | never]
 
 
 def render(spec: FigureSpec, facts: Facts) -> Drawing:

@@ -12,6 +12,7 @@ from numberline.runs.paper_values import paper_values
 
 CASES = ("y1", "y2")
 FIRST_TABLE = ("full_number_y1", "u", "v1", "v1_mid", "full_number_y2", "v2")
+EXAMPLE_COLUMNS = ("case", "clean_y1", "clean_y2", "corrupted_y1", "corrupted_y2", "r", "said", "text")
 SECOND_TABLE = ("v1_v2", "plane", "full_resid", "flag")
 
 
@@ -34,12 +35,12 @@ def patch_examples(facts: Facts) -> TableContent:
     ]
     answered = facts.kind
     return TableContent(
-        _caption(facts, "Examples of generated answers on held-out counterfactuals: the clean and corrupted operands, "
-                 f"their {answered}ima, and the answer generated under each intervention"),
+        _caption(facts, "Examples of generated answers on held-out counterfactuals: the clean and corrupted "
+                 f"operands, their {answered}ima, and the answer generated under each intervention"),
         ["intervention", "clean (y1, y2)", answered, "corrupted (y1, y2)", answered, "patched answer"],
         printed,
         _starts(rows, "condition"),
-        data_columns=["intervention", "case", "clean_y1", "clean_y2", "corrupted_y1", "corrupted_y2", "r", "said", "text"],
+        data_columns=["intervention", *EXAMPLE_COLUMNS],
         data_rows=_example_data(rows),
     )  # fmt: skip
 
@@ -59,8 +60,8 @@ def whole_iia(facts: Facts) -> TableContent:
         printed.append(cells)
     columns = ("condition", "case", "metric", "mean", "se", "n", "lo", "hi")
     return TableContent(
-        _caption(facts, "IIA on the first generated token and on the whole generated number, with 95 % intervals. Dashes "
-                 f"mark cases in which a patch is not evaluated. n = {count(result.rows[0]['n'])} per case"),
+        _caption(facts, "IIA on the first generated token and on the whole generated number, with 95 % intervals. "
+                 f"Dashes mark cases in which a patch is not evaluated. n = {count(result.rows[0]['n'])} per case"),
         ["patch", "first digit", "whole number", "first digit", "whole number"],
         printed,
         spans=[("", 1), ("y1 perturbed", 2), ("y2 perturbed", 2)],
@@ -72,9 +73,12 @@ def whole_iia(facts: Facts) -> TableContent:
 @table("app-whole-examples-a", needs=("k2.whole",))
 def whole_examples_a(facts: Facts) -> TableContent:
     """Generated answers under the number patches."""
-    return _examples(facts, FIRST_TABLE, "Generated answers under the patches of app-whole-directions, chosen to include "
-                     "correct answers and mistakes where there are any: the perturbed number, the clean and corrupted "
-                     "operands, r, and the generated number. A patch succeeds when the model generates r")  # fmt: skip
+    lead = (
+        "Generated answers under the patches of app-whole-directions, chosen to include correct answers and mistakes "
+        "where there are any: the perturbed number, the clean and corrupted operands, r, and the generated number. A "
+        "patch succeeds when the model generates r"
+    )
+    return _examples(facts, FIRST_TABLE, lead)
 
 
 @table("app-whole-examples-b", needs=("k2.whole",))
@@ -111,7 +115,7 @@ def _examples(facts: Facts, patches: Sequence[str], lead: str) -> TableContent:
         ["patch", "perturbed", "clean (y1, y2)", "corrupted (y1, y2)", "r", "generated"],
         printed,
         starts,
-        data_columns=["patch", "case", "clean_y1", "clean_y2", "corrupted_y1", "corrupted_y2", "r", "said", "text"],
+        data_columns=["patch", *EXAMPLE_COLUMNS],
         data_rows=_example_data(rows),
     )
 
@@ -210,8 +214,8 @@ def directions(facts: Facts) -> TableContent:
     ]
     rows = [[2, name, position, site, how, _iia(facts, *where)] for name, position, site, how, where in listed]
     return TableContent(
-        _caption(facts, "Directions, where they live, how they are obtained, and the IIA of their rank-one patches on the "
-                 "evaluation examples of the perturbed operand they carry (95 % interval)"),
+        _caption(facts, "Directions, where they live, how they are obtained, and the IIA of their rank-one patches on "
+                 "the evaluation examples of the perturbed operand they carry (95 % interval)"),
         ["K", "direction", "position", "site", "obtained by", "IIA"],
         rows,
     )  # fmt: skip

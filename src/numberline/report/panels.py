@@ -64,6 +64,12 @@ def unit_range(axes: Axes, headroom: float = 0.12) -> None:
     axes.set_ylim(min(0.0, low), max(1 + headroom, high))
 
 
+def from_zero(axes: Axes, headroom: float = 0.1) -> None:
+    """An axis that starts at zero unless a score is plainly below it, with room above."""
+    low, high = axes.get_ylim()
+    axes.set_ylim(0.0 if low > -0.1 * high else low, high + headroom * (high - low))
+
+
 def curve(axes: Axes, table: Table, x: str, label: str, colour: str, dashed: bool = False) -> None:
     """A line with standard errors over one column."""
     rows = sorted(table.rows, key=lambda row: row[x])
@@ -147,7 +153,7 @@ def arrow(axes: Axes, direction: Array, label: str, colour: str, reach: float = 
         zorder=6,
     )
     axes.annotate(
-        label, tip, (4 * np.sign(direction[0]), 4 * np.sign(direction[1])), textcoords="offset points", color=colour,
+        label, tip, (7 * np.sign(direction[0]), 7 * np.sign(direction[1])), textcoords="offset points", color=colour,
         ha="center", va="center", fontweight="bold", fontsize=8, zorder=7,
         bbox={"boxstyle": "round,pad=0.12", "fc": "white", "ec": "none", "alpha": 0.8},
     )  # fmt: skip

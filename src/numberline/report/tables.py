@@ -99,14 +99,14 @@ def as_csv(content: TableContent, label: str) -> str:  # noqa: ARG001
 
 def as_markdown(content: TableContent, label: str) -> str:
     """The caption and a pipe table."""
-    heads = [markdown(name) for name in _plain_heads(content)]
+    heads = [markdown(name) for name in plain_heads(content)]
     lines = [f"**{markdown(label)}.** {markdown(content.caption)}", ""]
     lines += ["| " + " | ".join(heads) + " |", "|" + "|".join(["---"] * len(heads)) + "|"]
     lines += ["| " + " | ".join(markdown(cell) for cell in row) + " |" for row in content.rows]
     return "\n".join(lines) + "\n"
 
 
-def _plain_heads(content: TableContent) -> list[str]:
+def plain_heads(content: TableContent) -> list[str]:
     """The columns' names with the headings above them written in front."""
     above = [text for text, width in content.spans for _ in range(width)] or [""] * len(content.columns)
     return [f"{top}: {name}" if top else name for top, name in zip(above, content.columns, strict=True)]

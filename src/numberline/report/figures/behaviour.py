@@ -78,8 +78,8 @@ def _outcomes(axes: Axes, facts: Facts) -> str:
     figure_.legend(loc="outside upper center", ncols=5, columnspacing=1.0)
     said = "; ".join(
         f"{words}: r {estimate(table.one(intervention=name, said='r'))}, b "
-        f"{estimate(table.one(intervention=name, said='b'))}, a {estimate(table.one(intervention=name, said='a'))}, mixed "
-        f"{estimate(table.one(intervention=name, said='mixed'))}"
+        f"{estimate(table.one(intervention=name, said='b'))}, a {estimate(table.one(intervention=name, said='a'))}, "
+        f"mixed {estimate(table.one(intervention=name, said='mixed'))}"
         for name, words in (("none", "no patch"), ("full_number_y2", "full residual at y2"), ("u", "u at y1"))
         if name in shown
     )

@@ -1,144 +1,196 @@
-"""The algorithm, drawn with the roles that this run found written into it."""
+"""The algorithm, drawn with the roles that this run found written into it, and with small pictures of its own data."""
+
+from collections.abc import Callable
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from numberline.report import style
+from numberline.report import panels, style
 from numberline.report.facts import Facts, words
 from numberline.report.figure import Drawing, caption, figure
 from numberline.report.stored import CannotDrawError
 from numberline.report.words import number
 
 ROLES = ("number_layer", "transport_head", "comparator_mlps", "flag_layer", "readout_layer")
+READS = ("k2.trace", "k2.number", "k2.heads", "k2.transport", "k2.shared", "k2.freeze", "k2.neurons", "k2.flag")
+Point = tuple[float, float]
 
 
-@figure("fig1toy", needs=("k2.trace",))
+@figure("fig1toy", needs=READS)
 def overview(facts: Facts) -> Drawing:
-    """The algorithm in one picture."""
-    page = style.page(style.FULL_WIDTH, 2.5)
-    axes = _canvas(page.add_subplot(), 100, 34)
-    steps = [
-        (2, "1  number line", f"each number on a curve,\nused along one line\nlayer {facts.spelled('number_layer')}", "u"),
-        (27, "2  transport", f"$y_1$ is copied to $y_2$'s place\nhead {facts.spelled('transport_head')}", "v1"),
-        (52, "3  shared plane", f"$v_1 f(y_1) + v_2 f(y_2)$\n{_plane(facts)}", "plane"),
-        (77, "4  comparison", f"neurons of MLPs {facts.spelled('comparator_mlps')}\nwrite one flag\nlayer {facts.spelled('flag_layer')}", "flag"),
-    ]  # fmt: skip
-    for left, head, text, colour in steps:
-        _box(axes, (left, 9), (21, 16), head, text, style.colour(colour))
-    for left in (23, 48, 73):
-        _arrow(axes, (left, 17), (left + 4, 17))
-    axes.text(50, 31, f"The {facts.kind}imum of 60 and 10 is", ha="center", va="center", fontsize=9, family="monospace")
-    for x, name in ((44, "$y_1$"), (58, "$y_2$")):
-        axes.text(x, 27.6, name, ha="center", va="center", fontsize=7, color=style.GREY)
-    axes.text(50, 4, f"the last token reads the winner's place at layer {facts.spelled('readout_layer')} and copies that "
-              "number", ha="center", va="center", fontsize=7.5)  # fmt: skip
+    """How the model compares two numbers, in one picture."""
+    facts.run.result("k2.trace")
+    page = _blank(style.FULL_WIDTH, 2.9)
+    axes = _canvas(page, 100, 41.4)
+    held, flagged = _layer(facts, "number_layer"), _layer(facts, "flag_layer")
+    steps: list[tuple[str, str, str, Callable[[Axes, Facts], None]]] = [
+        ("1  number line", f"each number lies on a curve;\none line of it is used\n{held}", "u", _curve),
+        ("2  transport", f"one head copies $y_1$\nto the position of $y_2$\n{_head(facts)}", "v1", _carried),
+        (
+            "3  shared plane",
+            f"the two lines are added\n$v_1 f_1(y_1) + v_2 f_2(y_2)$\n{_plane(facts)}",
+            "plane",
+            _summed,
+        ),
+        ("4  comparison", f"{_neurons(facts)}\nwrite one flag\n{flagged}", "flag", _flag_histogram),
+    ]
+    for step, (head, text, colour, picture) in enumerate(steps):
+        left = 1 + step * 25.33
+        _box(axes, (left, 6), (22, 29), head, "", style.colour(colour))
+        axes.text(left + 11, 10.6, text, ha="center", va="center", fontsize=6.8, linespacing=1.35)
+        small = page.add_axes(((left + 2.2) / 100, 15.6 / 41.4, 17.6 / 100, 15.2 / 41.4))
+        _picture(small, facts, picture)
+    for left in (23.2, 48.5, 73.9):
+        _arrow(axes, (left, 21), (left + 3, 21))
+    _prompt(axes, facts, 50, 39)
+    end = f"the last token reads the winner's position ({_layer(facts, 'readout_layer')}) and answers with that operand"
+    axes.text(50, 3.2, end, ha="center", va="center", fontsize=7.5)
     return Drawing(
-        page, caption(facts, "How the model compares two numbers, with the roles found in this run", [_roles(facts)])
+        page, caption(facts, "How the model compares two numbers, with the roles and data of this run", [_roles(facts)])
     )
 
 
-@figure("alg-flowchart", needs=("k2.trace",))
+@figure("alg-flowchart", needs=READS)
 def flowchart(facts: Facts) -> Drawing:
     """The pairwise comparison as a flow chart."""
-    page = style.page(style.FULL_WIDTH, 4.4)
-    axes = _canvas(page.add_subplot(), 100, 62)
-    number_layer, head = facts.spelled("number_layer"), facts.spelled("transport_head")
-    for x, name in ((16, "position of $y_1$"), (52, "position of $y_2$"), (87, "last token")):
+    facts.run.result("k2.trace")
+    page = _blank(style.FULL_WIDTH, 4.4)
+    axes = _canvas(page, 100, 62)
+    held = _layer(facts, "number_layer")
+    for x, name in ((16, "position of $y_1$"), (52, "position of $y_2$"), (86.5, "last token")):
         axes.text(x, 60.5, name, ha="center", va="center", fontsize=8.5, fontweight="bold")
-    for x in (34, 71):
+    for x in (33, 71):
         axes.plot([x, x], [1, 59], ":", color=style.COLOURS["baseline"], linewidth=0.7)
-    _box(
-        axes,
-        (3, 2),
-        (26, 11),
-        f"store $y_1$: layer {number_layer}",
-        f"$u\\, f'(y_1)${_direction(facts, 'u', 'y1', 'y1')}",
-        style.colour("u"),
-    )
-    _box(
-        axes,
-        (38, 2),
-        (28, 11),
-        f"store $y_2$: layer {number_layer}",
-        f"$v_2\\, f_2(y_2)${_direction(facts, 'v2', 'y2', 'y2')}",
-        style.colour("v2"),
-    )
-    _box(
-        axes,
-        (38, 17),
-        (28, 10),
-        f"copy $y_1$: head {head}",
-        f"$v_1\\, f_1(y_1)${_transported(facts)}",
-        style.colour("v1"),
-    )
-    _box(
-        axes,
-        (38, 31),
-        (28, 9),
-        "add: the shared plane",
-        f"$v_1 f_1(y_1) + v_2 f_2(y_2)$\n{_plane(facts)}",
-        style.colour("plane"),
-    )
-    _box(axes, (38, 44), (28, 13), f"compare: MLPs {facts.spelled('comparator_mlps')}",
-         f"{_neurons(facts)}\nflag at layer {facts.spelled('flag_layer')}{_flag(facts)}", style.colour("flag"))  # fmt: skip
-    _box(
-        axes,
-        (75, 44),
-        (23, 13),
-        f"read out: layer {facts.spelled('readout_layer')}",
-        "the winner's position,\nthen its digits",
-        style.GREY,
-    )
-    _arrow(axes, (29, 7), (38, 20), "attention")
-    _arrow(axes, (52, 13), (52, 17))
-    _arrow(axes, (52, 27), (52, 31))
-    _arrow(axes, (52, 40), (52, 44))
-    _arrow(axes, (66, 50.5), (75, 50.5))
+    read = _layer(facts, "readout_layer")
+    copied, mlps = _score(facts, "k2.transport", "v1", "y1"), _layer(facts, "comparator_mlps")
+    boxes: list[tuple[Point, Point, str, str, str]] = [
+        ((3, 2), (26, 11), "store $y_1$", f"$u\\, f'(y_1)$, {held}{_score(facts, 'k2.number', 'u', 'y1')}", "u"),
+        ((38, 2), (28, 11), "store $y_2$", f"$v_2\\, f_2(y_2)$, {held}{_score(facts, 'k2.number', 'v2', 'y2')}", "v2"),
+        ((38, 16.5), (28, 11), "copy $y_1$", f"$v_1\\, f_1(y_1)$, {_head(facts)}{copied}", "v1"),
+        ((38, 31), (28, 10), "add: the shared plane", f"$v_1 f_1(y_1) + v_2 f_2(y_2)$\n{_plane(facts)}", "plane"),
+        ((38, 44.5), (28, 13.5), "compare, write a flag",
+         f"{mlps}: {_neurons(facts)}\nflag at {_layer(facts, 'flag_layer')}{_flag(facts)}", "flag"),
+        ((75, 44.5), (23, 13.5), "read out", f"the winner's position,\nthen its digits\n{read}", "ink"),
+    ]  # fmt: skip
+    for corner, size, head, text, colour in boxes:
+        _box(axes, corner, size, head, text, style.colour(colour))
+    _arrow(axes, (29, 7.5), (38, 20), "attention")
+    for low, high in ((13, 16.5), (27.5, 31), (41, 44.5)):
+        _arrow(axes, (52, low), (52, high))
+    _arrow(axes, (66, 51), (75, 51))
     return Drawing(
         page, caption(facts, "The components that implement the pairwise comparison, layers rising", [_roles(facts)])
     )
 
 
-def _canvas(axes: Axes, width: float, height: float) -> Axes:
+def _blank(width: float, height: float) -> Figure:
+    """A page that is laid out by hand."""
+    return Figure(figsize=(width, height))
+
+
+def _canvas(page: Figure, width: float, height: float) -> Axes:
+    axes = page.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, width), ylim=(0, height))
     axes.set_axis_off()
     return axes
 
 
-def _box(axes: Axes, corner: tuple[float, float], size: tuple[float, float], head: str, text: str, colour: str) -> None:
+def _box(axes: Axes, corner: Point, size: Point, head: str, text: str, colour: str) -> None:
     (left, low), (width, height) = corner, size
-    box = FancyBboxPatch(
-        corner, width, height, boxstyle="round,pad=0,rounding_size=1", fc="white", ec=colour, linewidth=1.4
-    )
-    axes.add_patch(box)
-    axes.text(
-        left + width / 2, low + height - 1.2, head, ha="center", va="top", fontsize=7.5, fontweight="bold", color=colour
-    )
-    axes.text(left + width / 2, low + (height - 2.6) / 2, text, ha="center", va="center", fontsize=7, linespacing=1.3)
+    shape = "round,pad=0,rounding_size=1"
+    axes.add_patch(FancyBboxPatch(corner, width, height, boxstyle=shape, fc="white", ec=colour, linewidth=1.4))
+    middle = left + width / 2
+    axes.text(middle, low + height - 1.1, head, ha="center", va="top", fontsize=7.5, fontweight="bold", color=colour)
+    axes.text(middle, low + (height - 2.8) / 2, text, ha="center", va="center", fontsize=7, linespacing=1.35)
 
 
-def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], label: str = "") -> None:
-    arrow = FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=9, color=style.COLOURS["ink"], linewidth=1.0)
+def _arrow(axes: Axes, start: Point, end: Point, label: str = "") -> None:
+    arrow = FancyArrowPatch(
+        start, end, arrowstyle="-|>", mutation_scale=9, color=style.COLOURS["ink"], linewidth=1.0, shrinkA=0, shrinkB=0
+    )
     axes.add_patch(arrow)
     if label:
-        axes.text(
-            (start[0] + end[0]) / 2 - 1, (start[1] + end[1]) / 2 + 0.6, label, ha="right", va="bottom", fontsize=6.5
-        )
+        x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
+        axes.text(x - 1, y + 0.6, label, ha="right", va="bottom", fontsize=6.5)
 
 
-def _direction(facts: Facts, name: str, case: str, position: str) -> str:
-    """The measured IIA of a direction at the number layer, on a line of its own."""
+def _prompt(axes: Axes, facts: Facts, x: float, y: float) -> None:
+    """The question, with the operands named under their digits."""
+    size, text = 9.0, f"The {facts.kind}imum of 60 and 10 is"
+    axes.text(x, y, text, ha="center", va="center", fontsize=size, family="DejaVu Sans Mono")
+    # A character of DejaVu Sans Mono is 0.602 of the font's size wide; the page is 100 units wide.
+    width = 0.602 * size / 72 / style.FULL_WIDTH * 100
+    for word, name in (("60", "$y_1$"), ("10", "$y_2$")):
+        place = x + (text.index(word) + 1 - len(text) / 2) * width
+        axes.text(place, y - 2.3, name, ha="center", va="center", fontsize=7, color=style.GREY)
+
+
+def _picture(axes: Axes, facts: Facts, draw: Callable[[Axes, Facts], None]) -> None:
+    """A small picture without ticks; words where its result is missing."""
     try:
-        table = facts.run.result("k2.number").table("patches").where(metric="iia", examples="evaluation")
-        return f"\nIIA {number(table.one(condition=name, case=case, position=position)['mean'])}"
+        draw(axes, facts)
     except CannotDrawError:
-        return ""
+        axes.clear()
+        axes.text(0.5, 0.5, "not measured", ha="center", va="center", fontsize=6.5, color=style.GREY)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.spines[:].set_visible(False)
 
 
-def _transported(facts: Facts) -> str:
+def _curve(axes: Axes, facts: Facts) -> None:
+    result = facts.run.result("k2.number")
+    values, means = result.tensor("values_y1"), result.tensor("means_y1") @ result.tensor("pcs_y1")[:, [0, 2]]
+    panels.cloud(axes, means[:, 0], means[:, 1], values, size=7)
+    panels.arrow(axes, result.tensor("u").ravel() @ result.tensor("pcs_y1")[:, [0, 2]], "u", style.COLOURS["u"], 0.38)
+
+
+def _carried(axes: Axes, facts: Facts) -> None:
+    table = facts.run.result("k2.transport").table("components").where(direction="v1")
+    axes.scatter(table.array("value"), table.array("mean"), s=3, color=style.COLOURS["v1"], linewidths=0)
+    axes.set(xlabel="$y_1$", ylabel="along $v_1$")
+    axes.xaxis.label.set_fontsize(6)
+    axes.yaxis.label.set_fontsize(6)
+
+
+def _summed(axes: Axes, facts: Facts) -> None:
+    table = facts.run.result("k2.shared").table("cloud")
+    panels.groups(axes, table.array("v1"), table.array("v2"), table.array("y1") > table.array("y2"), ("", ""))
+    axes.set(xlabel="along $v_1$", ylabel="along $v_2$")
+    axes.xaxis.label.set_fontsize(6)
+    axes.yaxis.label.set_fontsize(6)
+
+
+def _flag_histogram(axes: Axes, facts: Facts) -> None:
+    table = facts.run.result("k2.flag").table("cloud")
+    along, first = table.array("flag_y1"), table.array("y1") > table.array("y2")
+    for wins, case in ((first, "y1"), (~first, "y2")):
+        axes.hist(along[wins], bins=30, range=(along.min(), along.max()), color=style.colour(case), alpha=0.7)
+    axes.text(0.02, 0.98, "$y_1>y_2$", transform=axes.transAxes, va="top", fontsize=6, color=style.colour("y1"))
+    axes.text(
+        0.98, 0.98, "$y_2>y_1$", transform=axes.transAxes, va="top", ha="right", fontsize=6, color=style.colour("y2")
+    )
+    axes.margins(y=0.2)
+
+
+def _layer(facts: Facts, role: str) -> str:
+    """A role's layer in words, or what is missing."""
+    spelled = facts.spelled(role)
+    if spelled == "not found":
+        return f"{words(role)}: {'not found' if role in facts.roles else 'not measured'}"
+    return f"MLP {spelled}" if role == "comparator_mlps" else f"layer {spelled}"
+
+
+def _head(facts: Facts) -> str:
+    spelled = facts.spelled("transport_head")
+    return f"head {spelled}" if spelled != "not found" else "head: not found"
+
+
+def _score(facts: Facts, id: str, condition: str, case: str) -> str:
+    """The measured IIA of a direction, on a line of its own."""
     try:
-        table = facts.run.result("k2.transport").table("patches").where(metric="iia", examples="evaluation")
-        return f"\nIIA {number(table.one(condition='v1', case='y1')['mean'])}"
+        table = facts.run.result(id).table("patches").where(metric="iia", examples="evaluation")
+        return f"\nIIA {number(table.one(condition=condition, case=case)['mean'])}"
     except CannotDrawError:
         return ""
 
@@ -160,12 +212,8 @@ def _neurons(facts: Facts) -> str:
 
 
 def _flag(facts: Facts) -> str:
-    try:
-        table = facts.run.result("k2.flag").table("patches").where(metric="iia", examples="evaluation")
-        scores = [number(table.one(condition=f"flag_{case}", case=case)["mean"]) for case in ("y1", "y2")]
-        return f"\nIIA {scores[0]} ($y_1$), {scores[1]} ($y_2$)"
-    except CannotDrawError:
-        return ""
+    scores = [_score(facts, "k2.flag", f"flag_{case}", case) for case in ("y1", "y2")]
+    return f"{scores[0]} ($y_1$), {scores[1][5:]} ($y_2$)" if all(scores) else ""
 
 
 def _roles(facts: Facts) -> str:
@@ -180,4 +228,5 @@ def _roles(facts: Facts) -> str:
         row = facts.roles[name]
         weak = " (weak)" if row["margin"] < row["noise"] else ""
         said.append(f"{words(name)} {facts.spelled(name)}{weak}, from {row['source']}")
-    return f"{'; '.join(said)}."
+    text = "; ".join(said)
+    return f"{text[0].upper()}{text[1:]}."

@@ -114,8 +114,8 @@ def _flag(axes: Axes, facts: Facts) -> str:
     axes.set_title("the flag at $y_2$", loc="left")
     row = result.table("separation").one(fitted="y1")
     return (
-        f"{count(len(table))} prompts on the direction fitted in the residual leaving {facts.flag_layer} with y1 perturbed; "
-        f"a threshold tells the larger number with accuracy {estimate(row)}."
+        f"{count(len(table))} prompts on the direction fitted in the residual leaving {facts.flag_layer} with y1 "
+        f"perturbed; a threshold tells the larger number with accuracy {estimate(row)}."
     )
 
 

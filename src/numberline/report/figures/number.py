@@ -242,7 +242,7 @@ def _iia(axes: Axes, facts: Facts) -> str:
 
 def _recovery(axes: Axes, facts: Facts) -> str:
     _, said = _patch_bars(axes, facts, "pooled")
-    axes.margins(y=0.15)
+    panels.from_zero(axes)
     axes.set_title("position recovery", loc="left")
     return f"Pooled position recovery of the same patches: {said}."
 
@@ -272,6 +272,6 @@ def _variance(axes: Axes, facts: Facts) -> str:
     axes.legend(loc="upper right")
     axes.set_title("variance explained", loc="left")
     return (
-        f"Variance explained by each of the first {len(shares)} principal components (bars; PC1 {percent(shares[0], 1)})"
-        f" and by u (dashed, {percent(own, 1)})."
+        f"Variance explained by each of the first {len(shares)} principal components (bars; PC1 "
+        f"{percent(shares[0], 1)}) and by u (dashed, {percent(own, 1)})."
     )

@@ -143,8 +143,8 @@ def patches(metric: str) -> Panel:
         what = "IIA" if metric == "iia" else "Pooled position recovery"
         return (
             f"{what} of the full residual leaving {facts.number_layer}, v2, v1, both as two rank-one patches, the "
-            f"rank-two plane and the full pre-MLP residual of {facts.transport_layer} (the two that patch both directions are "
-            f"hatched). {said}; random planes {number(random[0]['mean'])} and {number(random[1]['mean'])}; "
+            f"rank-two plane and the full pre-MLP residual of {facts.transport_layer} (hatched: the two that patch "
+            f"both directions). {said}; random planes {number(random[0]['mean'])} and {number(random[1]['mean'])}; "
             f"n = {count(random[0]['n'])} per case."
         )
 
@@ -167,8 +167,8 @@ def _dose(axes: Axes, facts: Facts) -> str:
     row = result.table("boundary").rows[0]
     return (
         f"Fraction of answers that name the first operand when the two coordinates are set to those of the numbers on "
-        f"the axes ({count(result.n)} prompts per cell, diagonal masked): {estimate(row)} of the answers are those that "
-        "the cell's numbers predict."
+        f"the axes ({count(result.n)} prompts per cell, diagonal masked): {estimate(row)} of the answers are those "
+        "that the cell's numbers predict."
     )
 
 

@@ -1,0 +1,61 @@
+"""A result's tables, for the terminal; k2.whole stands beside the paper's table."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table as RichTable
+
+from numberline.errors import NumberlineError
+from numberline.report.facts import Facts
+from numberline.report.lists import beside_the_paper
+from numberline.report.stored import Stored
+from numberline.report.tables import plain_heads
+
+
+def result_tables(path: Path, id: str, most: int = 40) -> Iterator[tuple[str, RichTable]]:
+    """Each table of a stored result with a title; `most` rows of each, all of them when it is 0."""
+    run = Stored.open(path)
+    found = run.find(id)
+    if found is None:
+        raise NumberlineError(f"{path} has no result {id!r}: it has {', '.join(run.ids) or 'none'}")
+    if id == "k2.whole" and found.missing is None:
+        content = beside_the_paper(Facts(run))
+        yield content.caption, _rich(plain_heads(content), content.rows)
+    for name in found.tables:
+        table = found.table(name)
+        shown = table.rows[:most] if most else table.rows
+        cut = f", the first {len(shown)} of {len(table)} rows" if len(shown) < len(table) else f", {len(table)} rows"
+        rows = [[_cell(row[column]) for column in table.columns] for row in shown]
+        yield f"{id}: {name}{cut}", _rich(list(table.columns), rows)
+
+
+def _rich(columns: list[str], rows: Any) -> RichTable:
+    table = RichTable(box=None, pad_edge=False)
+    for number, name in enumerate(columns):
+        numeric = bool(rows) and all(_is_number(row[number]) for row in rows)
+        table.add_column(_safe(name), justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(_safe(str(cell)) for cell in row))
+    return table
+
+
+def _cell(value: Any) -> str:
+    """A value as a person reads it: floats with four digits, nothing as a dash."""
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _is_number(cell: Any) -> bool:
+    text = str(cell).replace("−", "-")
+    try:
+        float(text)
+    except ValueError:
+        return text == "–"
+    return True
+
+
+def _safe(text: str) -> str:
+    """No square bracket of a prompt or a model is taken for markup."""
+    return text.replace("[", r"\[")
