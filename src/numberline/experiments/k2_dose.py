@@ -1,8 +1,9 @@
 """Does moving on the plane move the answer? The dose-response sweep.
 
-1. In a cloud of clean prompts the two coordinates of the frame (v1, v2⊥) are read in the pre-MLP residual of the
-   transport layer at y2. The coordinate of a chosen number is the mean over prompts that hold it, within ±2: v1's over
-   prompts by y1, v2⊥'s over prompts by y2.
+1. In a cloud of clean prompts the two coordinates of the frame (v1, v2) are read in the pre-MLP residual of the
+   transport layer at y2: the coefficients c1, c2 of the component v1·c1 + v2·c2 in the plane. The coordinate of a
+   chosen number is the mean over prompts that hold it, within ±2: of c1 by y1, of c2 by y2. (In the paper v1 and v2 are
+   nearly orthogonal, and coefficients are projections. Where they are not, projections would mix the two numbers.)
 2. Both coordinates are set, leaving the rest of the residual as it is, on a 9 × 9 grid with one value per leading digit
    (15, 25, …, 95).
 3. The same 64 prompts of the cloud serve every cell; all cells are conditions of one sweep. (The paper does not say
@@ -14,7 +15,7 @@ Tables
 - `response`: y1, y2 (of the cell), masked, neither (answers that name no operand), mean, se, n, lo, hi (Wilson; empty
   where no answer names an operand).
 - `boundary`: how often, off the diagonal, the winner of the cell's values is the operand named.
-Tensors: fraction (y1 × y2), NaN where masked; coordinates (grid × 2: v1, v2⊥); grid.
+Tensors: fraction (y1 × y2), NaN where masked; coordinates (grid × 2: c1, c2); grid.
 """
 
 from typing import Any
@@ -51,8 +52,9 @@ def measure(lab: Lab, context: Context, space: SharedSpace) -> Result:
 
     (states,) = read(lab, prompts, [space.site])
     located = coordinates_of(space, states, torch.tensor(operands), torch.tensor(grid), sizes.dose_window)
+    into_plane = space.plane.basis.T @ space.directions
     conditions = [
-        [set_coordinates(space.site, space.plane, torch.stack([located[first, 0], located[second, 1]]))]
+        [set_coordinates(space.site, space.plane, into_plane @ torch.stack([located[first, 0], located[second, 1]]))]
         for first, second in cells
     ]
     found = lab.sweep(lab.record(chosen), conditions, Read(argmax=True), progress=count)
@@ -77,8 +79,8 @@ def coordinates_of(
     grid: Int[Tensor, " grid"],
     window: int,
 ) -> Float[Tensor, "grid 2"]:
-    """The mean coordinate on v1 of prompts whose y1 is within the window of each value, and on v2⊥ by y2."""
-    coordinates = space.plane.coordinates(states)
+    """The mean coefficient of v1 over prompts whose y1 is within the window of each value, and of v2 by y2."""
+    coordinates = space.coefficients(states)
     distance = (numbers[:, :, None] - grid).abs()
     near = (distance <= window).float()
     # A small cloud may hold no prompt near a value: the window then widens to the nearest ones.

@@ -1,8 +1,9 @@
 """Do both numbers meet in one plane, and is it their sum? The shared representation at y2's position.
 
 1. Clean prompts (3,000) are projected on v1, v2 and v2⊥ in the pre-MLP residual of the transport layer at y2, and, to
-   compare, in the residual leaving that layer.
-2. How much of each coordinate does a per-number mean explain? R² of the group means by y1 (v1) or by y2 (v2, v2⊥).
+   compare, in the residual leaving that layer. Beside the projections stand the coefficients c1, c2 of the component
+   v1·c1 + v2·c2 in the plane: the same where v1 and v2 are orthogonal.
+2. How much of each coordinate does a per-number mean explain? R² of the means by y1 (v1, c1) or by y2 (v2, v2⊥, c2).
 3. How separable is y1 > y2 on the plane? A ridge classifier on the two coordinates, accuracy on held-out prompts
    (20 %: 600). Ridge probes p1, p2 for log y1 and log y2 on the whole residual, fitted on the others: their components
    against y1 and y2 on those 600. Pairs stay together in both orders, so that no held-out pair was seen reversed.
@@ -11,7 +12,7 @@
    and, so that over-fitting shows, on fitting examples; random planes of the same residual as controls.
 
 Tables
-- `cloud`: y1, y2, v1, v2, v2_perp. `explained`: site ("mid", "resid"), coordinate, by, r2, n.
+- `cloud`: y1, y2, v1, v2, v2_perp, c1, c2. `explained`: site ("mid", "resid"), coordinate, by, r2, n.
 - `separability`: metric, mean, se, n, lo, hi. `cosines`: first, second, cosine.
 - `probes`: y1, y2, p1, p2 (components of held-out prompts). `probe_scores`: probe, target, penalty, cosine_v1,
   cosine_v2, mean, … (held-out R²).
@@ -48,7 +49,8 @@ from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 
 PATCHES = ("full_number_y2", "v2", "v1", "v1_mid", "v1_v2", "plane", "full_mid", "full_resid")
-COORDINATES = ("v1", "v2", "v2_perp")
+COORDINATES = {"v1": 0, "v2": 1, "v2_perp": 1, "c1": 0, "c2": 1}
+"""The coordinates, and the operand that each should carry."""
 
 
 @experiment(
@@ -98,8 +100,10 @@ def geometry_of(lab: Lab, context: Context, space: SharedSpace) -> Result:
     prompts = encode(lab.loaded.tokenizer, task, cloud(task, context.sizes.shared_cloud, context.seed))
     numbers = torch.tensor(prompts.operands)
     before, after = read(lab, prompts, [space.site, resid(space.layer).at("y2")])
-    directions = torch.stack([space.v1, space.v2, space.plane.basis[:, 1]], 1).float()
-    coordinates = {"mid": before @ directions, "resid": after @ directions}
+    directions = torch.cat([space.directions, space.plane.basis[:, 1:]], 1)
+    coordinates = {
+        site: torch.cat([x @ directions, space.coefficients(x)], 1) for site, x in (("mid", before), ("resid", after))
+    }
     # The cloud holds each pair in both orders, one after the other: a whole number of pairs is held out.
     train = len(prompts) - 2 * round(HELD_OUT * len(prompts) / 2)
     plane = coordinates["mid"][:, [0, 2]]
@@ -139,13 +143,12 @@ def geometry_of(lab: Lab, context: Context, space: SharedSpace) -> Result:
 
 
 def explained_rows(
-    coordinates: Mapping[str, Float[Tensor, "n 3"]], numbers: Int[Tensor, "n 2"]
+    coordinates: Mapping[str, Float[Tensor, "n 5"]], numbers: Int[Tensor, "n 2"]
 ) -> list[dict[str, Any]]:
     """How much of each coordinate the mean for each number explains, before the MLP and at the end of the layer."""
     rows = []
     for site, values in coordinates.items():
-        for i, name in enumerate(COORDINATES):
-            operand = 0 if name == "v1" else 1
+        for i, (name, operand) in enumerate(COORDINATES.items()):
             share = explained(values[:, i], groups(numbers[:, operand])[1])
             rows.append({"site": site, "coordinate": name, "by": f"y{operand + 1}", "r2": share, "n": len(numbers)})
     return rows

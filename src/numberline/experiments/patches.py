@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -65,6 +66,20 @@ class SharedSpace:
     def plane(self) -> Subspace:
         """span(v1, v2) as an orthonormal frame (v1, v2⊥)."""
         return Subspace.spanned_by(self.v1, self.v2)
+
+    @property
+    def directions(self) -> Float[Tensor, "d 2"]:
+        """v1 and v2 as columns; unlike the plane's basis, not orthogonal to each other."""
+        return torch.stack([self.v1, self.v2], 1).float()
+
+    def coefficients(self, x: Float[Tensor, "n d"]) -> Float[Tensor, "n 2"]:
+        """(c1, c2) of each activation's component in the plane, v1·c1 + v2·c2: its coordinates in the frame (v1, v2).
+
+        Where v1 and v2 are orthogonal, they are the projections on v1 and v2. Where they are not, a projection on v1
+        also holds a part of what lies along v2; the coefficients undo the sum x = v1 f1(y1) + v2 f2(y2).
+        """
+        inverse: Tensor = torch.linalg.pinv(self.directions)
+        return x.float() @ inverse.T
 
     @property
     def patches(self) -> Mapping[str, Patch]:
