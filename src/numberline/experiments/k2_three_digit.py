@@ -6,3 +6,18 @@ Components are averaged in bins of 25 instead of per value.
 Tables and tensors: those of k2.number; in `components`, `value` is the middle of the bin; `values_…`, `means_…` bins.
 Subspaces: u_three_digit, u_second_three_digit, v2_three_digit.
 """
+
+from numberline.engine.lab import Lab
+from numberline.experiments import roles
+from numberline.experiments.experiment import Context, Result, experiment
+from numberline.experiments.k2_number import analyse
+from numberline.tasks.task import Task
+
+BIN = 25
+
+
+@experiment("k2.three_digit", needs=("k2.trace",), feeds=("app-three-digit",))
+def three_digit(lab: Lab, context: Context) -> Result:
+    """Does the model hold three-digit numbers along a direction too?"""
+    layer = roles.require(context, "number_layer").layer
+    return analyse(lab, context, Task(context.kind, digits=3), layer, BIN, "_three_digit")

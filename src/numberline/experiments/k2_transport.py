@@ -18,3 +18,109 @@ Tables
 Tensors: v1 (d), pcs (d × 20), mean (d), values (V), means (V × d), operands (n × 2), projections (n × 3: v1, pc1, pc2),
 attention (n × 2: to y1.first, to y1), losses. Subspaces: v1.
 """
+
+import math
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from numberline.engine.edits import swap
+from numberline.engine.lab import Lab
+from numberline.engine.sites import head, mid, pattern
+from numberline.engine.subspace import Subspace
+from numberline.experiments import roles
+from numberline.experiments.directions import EXAMPLES, Cloud, Place, along, recorded
+from numberline.experiments.experiment import Context, Result, experiment
+from numberline.experiments.k2_trace import question_tokens
+from numberline.experiments.patches import RANDOM_DRAWS
+from numberline.methods import clouds, das
+from numberline.methods.draws import draw_rows
+from numberline.tasks.layout import Prompts, encode
+from numberline.tasks.populations import cloud
+from numberline.tasks.task import Task
+
+
+@experiment("k2.transport", needs=("k2.trace", "k2.heads"), feeds=("number-reps", "app-transport"))
+def transport(lab: Lab, context: Context) -> Result:
+    """How does the transport head carry the first number to the second's position?"""
+    role = roles.require(context, "transport_head")
+    place = Place("y1", head(role.layer, role.head).at("y2"))
+    task, sizes = Task(context.kind), context.sizes
+    trials = {kind: recorded(lab, context, task, "y1", kind) for kind in EXAMPLES}
+    count = context.meter(das.STEPS * sizes.fitting + (4 + RANDOM_DRAWS) * (sizes.evaluation + sizes.fitting))
+    (fit,) = das.fit(
+        lab, trials["fitting"], place.site, seeds=(context.seed,), progress=lambda done: count(done * sizes.fitting)
+    )
+    prompts = encode(lab.loaded.tokenizer, task, cloud(task, sizes.shared_cloud, context.seed))
+    output, weights = clouds.read(lab, prompts, [place.site, pattern(role.layer, role.head).at("y2")])
+    seen = Cloud.of(lab, place, output, prompts, position="y2")
+    v1 = seen.signed(fit.subspace)
+    space = output_space(lab, role)
+    patches: list[dict[str, Any]] = []
+    for kind, trial in trials.items():
+        tried = {"full": None, "v1": v1, "pc1": seen.component(1), "random": random_inside(space, context.seed)}
+        conditions = along(place.site, trial, tried)
+        if not lab.network.parallel:
+            conditions["v1 (pre-MLP)"] = [[swap(mid(role.layer).at("y2"), trial.clean, v1)]]
+        patches += draw_rows(lab, trial, conditions, {"case": "y1", "position": "y2", "examples": kind}, count)
+
+    named = {"v1": v1, **{f"pc{i}": seen.component(i) for i in (1, 2)}}
+    operand_tokens = {name: prompts.positions[name] for name in ("y1.first", "y1")}
+    values, which = clouds.groups(seen.numbers)
+    return Result.of(
+        {
+            "patches": patches,
+            "attention": [
+                {"token": name, **row}
+                for name, token in operand_tokens.items()
+                for row in clouds.by_value(weights[:, token], seen.numbers)
+            ],
+            "attention_all": _everywhere(lab, prompts, weights),
+            "components": seen.by_value(named),
+            "log_fits": seen.log_fits(named),
+            "variance": seen.variance({"v1": v1}),
+            "space": [_inside(name, direction, space) for name, direction in named.items()],
+        },
+        n=len(trials["evaluation"]),
+        tensors={
+            "v1": v1.basis[:, 0],
+            "pcs": seen.pca.directions,
+            "mean": seen.pca.mean,
+            "values": values,
+            "means": clouds.group_means(seen.x - seen.pca.mean, which).float(),
+            "operands": seen.operands,
+            "projections": torch.stack([seen.along(direction) for direction in named.values()], 1).float(),
+            "attention": weights[:, list(operand_tokens.values())],
+            "losses": fit.losses,
+        },
+        subspaces={"v1": v1},
+    )
+
+
+def output_space(lab: Lab, role: roles.Role) -> Subspace:
+    """Everything that the head can write: the row space of its slice of W_O."""
+    width = lab.network.head_dim
+    rows = lab.network.blocks[role.layer].out_matrix[role.head * width : (role.head + 1) * width].detach().cpu()
+    _, sizes, directions = torch.linalg.svd(rows.double(), full_matrices=False)
+    return Subspace(directions[sizes > 1e-6 * sizes[0]].T.float())
+
+
+def random_inside(space: Subspace, seed: int, draws: int = RANDOM_DRAWS) -> list[Subspace]:
+    """Random directions within a subspace."""
+    return [Subspace(space.basis @ within.basis) for within in das.random_subspaces(space.rank, 1, draws, seed)]
+
+
+def _inside(name: str, direction: Subspace, space: Subspace) -> dict[str, Any]:
+    norm = float((space.basis.T @ direction.basis).norm())
+    chance = math.sqrt(space.rank / space.basis.shape[0])
+    return {"direction": name, "norm_inside": norm, "squared_inside": norm**2, "chance": chance, "rank": space.rank}
+
+
+def _everywhere(lab: Lab, prompts: Prompts, weights: Float[Tensor, "n tokens"]) -> list[dict[str, Any]]:
+    """The mean attention to each question token, and to all tokens before the question together (token −1)."""
+    tokens = question_tokens(lab, prompts)
+    before = {"token": -1, "token_text": "", "position": "before the question"}
+    early = float(weights[:, : tokens[0]["token"]].sum(1).mean())
+    return [{**before, "mean": early}, *({**row, "mean": float(weights[:, row["token"]].mean())} for row in tokens)]

@@ -8,7 +8,17 @@ from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 
 from numberline.errors import NumberlineError
-from numberline.experiments import behaviour, k2_heads, k2_number, k2_trace
+from numberline.experiments import (
+    behaviour,
+    k2_heads,
+    k2_layers,
+    k2_number,
+    k2_probes,
+    k2_shortcut,
+    k2_three_digit,
+    k2_trace,
+    k2_transport,
+)
 from numberline.experiments.experiment import Experiment
 
 
@@ -26,6 +36,11 @@ EXPERIMENTS: Mapping[str, Experiment] = index(
     k2_trace.trace,
     k2_number.number,
     k2_heads.heads,
+    k2_transport.transport,
+    k2_layers.layers,
+    k2_three_digit.three_digit,
+    k2_shortcut.shortcut,
+    k2_probes.probes,
 )
 
 
