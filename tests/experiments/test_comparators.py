@@ -156,7 +156,7 @@ def test_one_direction_holds_the_flag():
     lab, truth = lab_and_truth()
     shared = [place for place in truth.second_stage if float(truth.fields[place].std()) > 1e-3]
     context = Context(replace(SMALL, fitting=32))
-    result = k2_flag.measure(lab, context, true_space(), shared, candidates=(truth.flag_layer,), steps=40)
+    result = k2_flag.measure(lab, context, true_space(), shared, layers=(truth.flag_layer,), steps=40)
     (role,) = result.rows("roles")
     assert (role["found"], tuple(role["value"])) == (True, (truth.flag_layer,))
     iia = means(result, "patches", "case", "condition", examples="evaluation")

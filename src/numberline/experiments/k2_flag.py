@@ -1,7 +1,7 @@
 """Is the answer's position one direction? The comparison flag at y2's position.
 
-1. At the residual leaving each candidate layer, from the transport layer on, a rank-one direction is fitted by DAS at
-   y2 on the fitting examples of each case. The first layer at which one direction reaches the plateau is the role
+1. At the residual leaving each candidate layer, from the transport layer on and before the read-out layer (four at
+   most), a rank-one direction is fitted by DAS at y2 on the fitting examples of each case. The first layer at which one direction reaches the plateau is the role
    `flag_layer`; the directions fitted there are the flags.
 2. Each is evaluated in both cases, on evaluation and on fitting examples, beside the full-rank patch of that residual
    and random directions.
@@ -32,7 +32,7 @@ from torch import Tensor
 from numberline.engine.lab import Lab
 from numberline.engine.sites import resid
 from numberline.engine.subspace import Subspace
-from numberline.experiments.experiment import Context, Result, experiment
+from numberline.experiments.experiment import Context, MissingError, Result, experiment
 from numberline.experiments.k2_neurons import shared_places
 from numberline.experiments.patches import (
     CASES,
@@ -44,7 +44,7 @@ from numberline.experiments.patches import (
     trial,
     two_numbers,
 )
-from numberline.experiments.roles import flag_layer, settle
+from numberline.experiments.roles import flag_layer, require, settle
 from numberline.methods.attribution import Place, activations, pin
 from numberline.methods.clouds import read
 from numberline.methods.connectivity import alignment
@@ -65,7 +65,18 @@ Flags = Mapping[str, Subspace]
 @experiment("k2.flag", needs=(*SPACE, "k2.freeze", "k2.neurons"), feeds=("comparison-mechanism", "app-l15-direction"))
 def flag(lab: Lab, context: Context) -> Result:
     """Does one direction at y2's position hold the answer's position?"""
-    return measure(lab, context, space_of(lab, context), shared_places(context.need("k2.neurons")))
+    space = space_of(lab, context)
+    shared = shared_places(context.need("k2.neurons"))
+    return measure(lab, context, space, shared, candidate_layers(lab, context, space))
+
+
+def candidate_layers(lab: Lab, context: Context, space: SharedSpace) -> range:
+    """From the transport layer to the last one that the read-out can still read."""
+    try:
+        end = require(context, "readout_layer").layer
+    except MissingError:
+        end = lab.network.n_layers
+    return range(space.layer, max(min(space.layer + CANDIDATES, end), space.layer + 1))
 
 
 def measure(
@@ -73,11 +84,10 @@ def measure(
     context: Context,
     space: SharedSpace,
     shared: Sequence[Place],
-    candidates: Sequence[int] | None = None,
+    layers: Sequence[int],
     steps: int = STEPS,
 ) -> Result:
     """Fit at every candidate layer, choose one, evaluate."""
-    layers = candidates or range(space.layer, min(space.layer + CANDIDATES, lab.network.n_layers))
     count = context.meter(len(layers) * len(CASES) * steps)
     fitting = {case: trial(lab, context, case, fitting=True) for case in CASES}
     evaluation = {case: trial(lab, context, case) for case in CASES}
