@@ -1,8 +1,8 @@
 """Is the answer's position one direction? The comparison flag at y2's position.
 
 1. At the residual leaving each candidate layer, from the transport layer on and before the read-out layer (four at
-   most), a rank-one direction is fitted by DAS at y2 on the fitting examples of each case. The first layer at which one direction reaches the plateau is the role
-   `flag_layer`; the directions fitted there are the flags.
+   most), a rank-one direction is fitted by DAS at y2 on the fitting examples of each case. The first layer at which one
+   direction reaches the plateau is the role `flag_layer`; the directions fitted there are the flags.
 2. Each is evaluated in both cases, on evaluation and on fitting examples, beside the full-rank patch of that residual
    and random directions.
 3. Signed so that the component is larger where y2 wins ("the largest so far"); the component over the 3,000-prompt

@@ -10,14 +10,23 @@ from graphlib import CycleError, TopologicalSorter
 from numberline.errors import NumberlineError
 from numberline.experiments import (
     behaviour,
+    k2_connectivity,
+    k2_dose,
+    k2_fields,
+    k2_flag,
+    k2_freeze,
     k2_heads,
     k2_layers,
+    k2_neurons,
     k2_number,
     k2_probes,
+    k2_shared,
     k2_shortcut,
     k2_three_digit,
     k2_trace,
     k2_transport,
+    k2_whole,
+    outcomes,
 )
 from numberline.experiments.experiment import Experiment
 
@@ -41,6 +50,15 @@ EXPERIMENTS: Mapping[str, Experiment] = index(
     k2_three_digit.three_digit,
     k2_shortcut.shortcut,
     k2_probes.probes,
+    k2_shared.shared,
+    k2_dose.dose,
+    k2_freeze.freeze,
+    k2_neurons.neurons,
+    k2_fields.fields,
+    k2_connectivity.connectivity,
+    k2_flag.flag,
+    k2_whole.whole,
+    outcomes.outcomes,
 )
 
 
