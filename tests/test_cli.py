@@ -154,9 +154,12 @@ def test_a_run_writes_its_folder_and_goes_on(call, folder, tmp_path):
     assert about["configuration"]["model"] == folder
     assert list(about["experiments"]) == ["behaviour.operands"]
     assert (tmp_path / "out/results/behaviour.operands/accuracy.parquet").is_file()
+    made = (tmp_path / "out/results/behaviour.operands/meta.json").stat().st_mtime_ns
     code, again, err = call(*options)
-    assert (code, again) == (0, out)
+    assert code == 0
     assert "kept from before" in err
+    assert "The results are in out" in again
+    assert (tmp_path / "out/results/behaviour.operands/meta.json").stat().st_mtime_ns == made
 
 
 def test_a_run_that_is_interrupted_says_what_is_kept(call, folder, tmp_path, monkeypatch):
@@ -164,9 +167,9 @@ def test_a_run_that_is_interrupted_says_what_is_kept(call, folder, tmp_path, mon
         raise KeyboardInterrupt
 
     monkeypatch.setattr(behaviour, "all_pairs", control_c)  # the second experiment
-    code, out, err = call("run", folder, "--out", "out", "--size", "quick", "--device", "cpu")
+    code, out, err = call("run", folder, "--out", "out", "--only", "behaviour.*", "--size", "quick", "--device", "cpu")
     assert (code, out) == (130, "")
-    assert "stopped; experiments finished so far: 1, in out; the same command continues" in err
+    assert "stopped with 1 experiments finished in out; the same command continues" in err
     assert "Traceback" not in err
     assert set(json.loads((tmp_path / "out/run.json").read_text())["experiments"]) == {"behaviour.operands"}
 
@@ -190,6 +193,8 @@ REFUSED = {
     "an unknown size": (["run", "--size", "huge"], "no size 'huge'"),
     "an unknown id": (["run", "--only", "k9.*"], "no experiment is called 'k9.*'"),
     "an unknown role": (["run", "--role", "king=1"], "no role 'king'"),
+    "no run to draw": (["report", "runs-of-nobody"], "holds no run"),
+    "no run to show": (["show", "runs-of-nobody", "k2.whole"], "holds no run"),
     "a file for a folder": (["run", "--out", "bad.csv"], "bad.csv is a file"),
     "a folder of something else": (["run", "--out", "."], "holds no run"),
 }

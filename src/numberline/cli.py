@@ -182,7 +182,7 @@ def _execute(run: "Run", patterns: list[str]) -> None:
         except KeyboardInterrupt:
             progress.stop()
             raise StoppedError(
-                f"stopped; experiments finished so far: {watcher.count}, in {run.folder.path}; the same command continues"
+                f"stopped with {watcher.count} experiments finished in {run.folder.path}; the same command continues"
             ) from None
     for meta in done:
         if meta.id.startswith("behaviour.") and "accuracy" in meta.tables:
@@ -273,7 +273,7 @@ class _Watcher:
 def _bar() -> Progress:
     return Progress(
         TextColumn("{task.description:24}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn(), console=err,
-        transient=True,
+        transient=True, disable=not err.is_terminal,
     )  # fmt: skip
 
 
