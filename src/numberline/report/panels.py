@@ -62,6 +62,8 @@ def unit_range(axes: Axes, headroom: float = 0.12) -> None:
     """A score's axis from 0 to 1, with room for error bars, the values' print, and negative or larger scores."""
     low, high = axes.get_ylim()
     axes.set_ylim(min(0.0, low), max(1 + headroom, high))
+    if high <= 1 + headroom:
+        axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
 
 
 def from_zero(axes: Axes, headroom: float = 0.1) -> None:

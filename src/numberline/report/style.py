@@ -4,9 +4,10 @@ Error bars are one standard error, as in the paper; the tables beside the figure
 A thing has one colour in all figures: y1 and v1 are blue, y2 and v2 are vermilion, u is green, and so on.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -14,6 +15,8 @@ FULL_WIDTH, COLUMN_WIDTH = 7.0, 3.4
 """Of a two-column page, in inches."""
 
 DPI = 200
+FOOT = 0.14
+"""The height of the note at the foot of a figure."""
 
 # Okabe and Ito's palette, with two greys.
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
@@ -103,6 +106,20 @@ def page(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def rows(
+    page: Figure, lines: Sequence[str], heights: Sequence[float], ratios: Mapping[int, Sequence[float]] | None = None
+) -> dict[str, Axes]:
+    """Panels in rows that are laid out apart, named by letters ("abc"), with room for a note at the foot."""
+    foot = FOOT / page.get_figheight() * sum(heights)
+    parts = np.atleast_1d(page.subfigures(len(lines) + 1, 1, height_ratios=[*heights, foot]))
+    found: dict[str, Axes] = {}
+    for place, line in enumerate(lines):
+        widths = (ratios or {}).get(place, [1] * len(line))
+        grid = parts[place].subplots(1, len(line), width_ratios=widths, squeeze=False)
+        found |= dict(zip(line, grid[0], strict=True))
+    return found
+
+
 def title(axes: Axes, letter: str, text: str = "") -> None:
     """The panel's letter in bold, (a), and what it shows."""
     axes.set_title(rf"$\mathbf{{({letter})}}$ {text}".rstrip(), loc="left")
@@ -112,8 +129,8 @@ def note(figure: Figure, text: str) -> None:
     """A small line at the foot of a figure, in space of its own."""
     if not text:
         return
-    engine, height = figure.get_layout_engine(), 0.14 / figure.get_figheight()
-    if engine is not None:
+    engine, height = figure.get_layout_engine(), FOOT / figure.get_figheight()
+    if engine is not None and not figure.subfigs:
         engine.set(rect=(0, height, 1, 1 - height))  # type: ignore[call-arg]
     figure.text(
         0.995, 0.02 / figure.get_figheight(), text, ha="right", va="bottom", fontsize=6, color=COLOURS["baseline"]

@@ -61,7 +61,7 @@ def _sheet(facts: Facts, groups: Sequence[tuple[str, Sequence[Row]]], lead: str,
         if rows
     ]
     across = max(len(rows) for _, rows in lines)
-    page = style.page(max(3.4, 0.6 + 1.08 * across), 0.5 + 1.35 * len(lines))
+    page = style.page(max(3.4, 0.6 + 1.08 * across), 0.45 + 1.2 * len(lines))
     grid = page.subplots(len(lines), across, squeeze=False, sharex=True, sharey=True)
     image = None
     for down, (name, rows) in enumerate(lines):

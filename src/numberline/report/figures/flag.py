@@ -66,7 +66,7 @@ def _alignment(case: str) -> Panel:
             low, high = axes.get_ylim()
             axes.set_ylim(low, high**1.25 if high > 1 else high)
             axes.legend(loc="upper right")
-        axes.set_title(f"write directions, fitted with {style.CASE_TITLE[case]}", loc="left", fontsize=6.5)
+        axes.set_title(f"write directions ($y_{case[1]}$ perturbed)", loc="left")
         layer = table.rows[0]["layer"] if len(table) else "?"
         said = (
             f"{shared.sum()} shared neurons of that layer are marked, in the median above "

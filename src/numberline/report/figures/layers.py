@@ -79,7 +79,7 @@ def _component(layer: int) -> Panel:
 def three_digit(facts: Facts) -> Drawing:
     """The number representations with three-digit operands."""
     page = style.page(style.FULL_WIDTH, 2.35)
-    axes = page.subplot_mosaic([["a", "b", "c"]], width_ratios=[1, 1, 1.25])
+    axes = page.subplot_mosaic([["a", "b", "c"]], width_ratios=[1, 1, 1.5])
     panels_ = {"a": _binned("y1", "u"), "b": _binned("y2", "v2"), "c": _three_digit_iia}
     lead = f"The number representations at {facts.number_layer} with three-digit operands"
     return compose(page, facts, axes, panels_, lead)

@@ -18,8 +18,8 @@ SHOWN = 2
 @figure("comparison-mechanism", needs=("k2.neurons", "k2.fields", "k2.flag"))
 def comparison_mechanism(facts: Facts) -> Drawing:
     """Local comparisons on the plane are combined into one flag."""
-    page = style.page(style.FULL_WIDTH, 4.6)
-    axes = page.subplot_mosaic("aaaabbBBccCC;ddddddeeeeee", height_ratios=[1.05, 1])
+    page = style.page(style.FULL_WIDTH, 4.1)
+    axes = style.rows(page, ("abBcC", "de"), (0.85, 1), {0: (1.25, 1, 1, 1, 1)})
     second = {"b": axes.pop("B"), "c": axes.pop("C")}
     chosen = {"a": _directions, "b": _fields(0, second["b"]), "c": _fields(-1, second["c"]), "d": _flag, "e": _frozen}
     lead = "The model compares by combining local comparisons on the (v1, v2) plane"

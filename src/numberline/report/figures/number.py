@@ -16,8 +16,8 @@ SPELLED = {"full": "full rank", "pc1": "PC1"}
 @figure("number-reps", needs=("k2.number", "k2.heads", "k2.transport"))
 def number_reps(facts: Facts) -> Drawing:
     """A single causal direction for numbers controls the comparison."""
-    page = style.page(style.FULL_WIDTH, 4.3)
-    axes = page.subplot_mosaic("abc;def")
+    page = style.page(style.FULL_WIDTH, 4.4)
+    axes = style.rows(page, ("abc", "def"), (1, 1), {0: (1.15, 1, 1)})
     chosen = {"a": _cloud, "b": _first, "c": _second, "d": attention, "e": _heads, "f": _directions}
     return compose(page, facts, axes, chosen, "A single causal direction for each number controls the comparison")
 
@@ -203,7 +203,7 @@ def _directions(axes: Axes, facts: Facts) -> str:
     }
     panels.bars(axes, names, series, colours)
     panels.unit_range(axes, 0.3)
-    axes.legend(loc="upper center", ncols=3, columnspacing=0.8)
+    axes.legend(loc="upper center", ncols=3, columnspacing=0.7, handlelength=0.8, handletextpad=0.4, fontsize=6)
     axes.set_title("rank-one patches", loc="left")
     return (
         f"IIA of rank-one patches of u, v1 and v2, beside the full-rank patch of the same site and random directions "

@@ -19,7 +19,7 @@ CASES = ("y1", "y2")
 def shared_rep(facts: Facts) -> Drawing:
     """Both numbers in one plane at y2's position."""
     page = style.page(style.FULL_WIDTH, 4.5)
-    axes = page.subplot_mosaic("aaaabbbbcccc;dddeeeeeffff")
+    axes = style.rows(page, ("abc", "def"), (1, 1), {0: (1.12, 1.12, 1), 1: (0.8, 1.75, 1.15)})
     chosen = {"a": _plane("y1"), "b": _plane("y2"), "c": _outcome, "d": _cosines, "e": patches("iia"), "f": _dose}
     lead = "The model adds the directions v1 and v2 into one plane that holds both numbers"
     return compose(page, facts, axes, chosen, lead)
@@ -29,7 +29,7 @@ def shared_rep(facts: Facts) -> Drawing:
 def shared_probes(facts: Facts) -> Drawing:
     """Components along ridge probes for the two numbers."""
     page = style.page(5.2, 4.0)
-    axes = page.subplot_mosaic("ab;cd", sharex=True)
+    axes = page.subplot_mosaic("ab;cd")
     pairs = zip("abcd", [("p1", "y1"), ("p1", "y2"), ("p2", "y1"), ("p2", "y2")], strict=True)
     lead = (
         f"Components of the pre-MLP residual of {facts.transport_layer} at the position of y2 along ridge probes for "
@@ -79,7 +79,7 @@ def _outcome(axes: Axes, facts: Facts) -> str:
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + 0.16 * (high - low))
     axes.legend(loc="upper right", ncols=2, handletextpad=0.1, columnspacing=0.6)
-    axes.set_title("coloured by the comparison", loc="left")
+    axes.set_title("coloured by the larger", loc="left")
     row = facts.run.result("k2.shared").table("separability").rows[0]
     return (
         f"Coloured by which is larger; a linear boundary on the plane tells them apart with accuracy {estimate(row)}."
