@@ -3,15 +3,19 @@
 1. u: DAS at resid(number_layer).at("y1") on 128 fitting examples, y1 perturbed; again from a second initialisation.
    Signed so that its component rises with y1 over the 2,000-prompt cloud.
 2. Principal components of that cloud at y1's and at y2's position, mean-centred and unscaled. v2 is the first one at
-   y2, signed so that its component rises with y2.
+   y2, signed so that its component rises with y2. The paper learns a direction "whenever the principal components are
+   not causally relevant", without saying when that is; here: when on the fitting examples, y2 perturbed, PC1 has less
+   than half the pooled recovery of the full-rank patch. Then v2 is learned, by DAS at that site in that case, and the
+   table `v2` says so.
 3. Patches at y1 (y1 perturbed): full rank, u, u of the second initialisation, PC1, and random directions (5 draws).
-   Patches at y2 (y2 perturbed): full rank, v2, random directions. On the evaluation and on the fitting examples.
+   Patches at y2 (y2 perturbed): full rank, v2, PC1, random directions. On the evaluation and on the fitting examples.
 4. Components along u, PC1, PC2, PC3 (and v2 at y2) per value of the number, as means over the cloud, and the
    least-squares fit p·log y + q to the cloud. Variance explained by the first 20 principal components and by u.
 
 Tables
 - `patches`: case, position, condition ("full", "u", "u_second", "pc1", "v2", "random"), examples ("evaluation",
   "fitting"), draws, spread (standard deviation over draws), metric, mean, se, n, lo, hi, near_ties, nonpositive.
+- `v2`: method ("PCA", "DAS"), pc1, full (pooled recoveries on the fitting examples), why.
 - `stability`: initialisation, seed, cosine (absolute, with the first), first_loss, last_loss, iia, fitting_iia.
 - `components`: position, direction ("u", "pc1", "pc2", "pc3", "v2"), value, mean, se, n, lo, hi, standardized.
 - `log_fits`: position, direction, p, q, r2.
@@ -21,7 +25,7 @@ Tables
 Components are relative to the cloud's mean.
 Tensors (d is the model's width): u, u_second, v2 (d); operands (n × 2); losses (initialisations × steps); and for y1
 and y2 each: pcs_y1 (d × 20), mean_y1 (d), values_y1 (V), means_y1 (V × d, relative to mean_y1), projections_y1 (n × 4:
-u, pc1, pc2, pc3), projections_y2 (n × 3: v2 = pc1, pc2, pc3).
+u, pc1, pc2, pc3), projections_y2 (n × 4: v2, pc1, pc2, pc3).
 Subspaces: u, u_second, v2.
 """
 
@@ -29,17 +33,23 @@ from typing import Any
 
 import torch
 
+from numberline.engine.edits import swap
 from numberline.engine.lab import Lab
-from numberline.engine.sites import resid
+from numberline.engine.sites import Site, resid
+from numberline.engine.subspace import Subspace
 from numberline.experiments import roles
 from numberline.experiments.directions import EXAMPLES, Cloud, Place, Rows, along, cosines, recorded
 from numberline.experiments.experiment import Context, Result, experiment
 from numberline.experiments.patches import RANDOM_DRAWS
 from numberline.methods import clouds, das
 from numberline.methods.draws import draw_rows
+from numberline.methods.scores import Trial, score
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 from numberline.tasks.task import Task
+
+RELEVANT = 0.5
+"""The share of the full-rank patch's recovery from which on a principal component is causally relevant."""
 
 
 @experiment("k2.number", needs=("k2.trace",), feeds=("number-reps", "app-u-manifold", "app-u-vs-pc1"))
@@ -58,7 +68,7 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
     )
     trials = {(case, kind): recorded(lab, context, task, case, kind) for case in task.operands for kind in EXAMPLES}
     steps = 2 * das.STEPS * context.sizes.fitting
-    patched = (6 + 2 * RANDOM_DRAWS) * (context.sizes.evaluation + context.sizes.fitting)
+    patched = (7 + 2 * RANDOM_DRAWS) * (context.sizes.evaluation + context.sizes.fitting)
     count = context.meter(steps + patched)
 
     fits = das.fit(
@@ -69,11 +79,11 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
         progress=lambda done: count(2 * done * context.sizes.fitting),
     )
     u, u_second = (one.signed(fit.subspace) for fit in fits)
-    v2 = two.component(1)
+    v2, choice = second_number(lab, context, two, second.site, trials["y2", "fitting"])
     random = das.random_subspaces(lab.network.d_model, 1, RANDOM_DRAWS, context.seed)
     tried = {
         "y1": {"full": None, "u": u, "u_second": u_second, "pc1": one.component(1), "random": random},
-        "y2": {"full": None, "v2": v2, "random": random},
+        "y2": {"full": None, "v2": v2, "pc1": two.component(1), "random": random},
     }
     patches: Rows = []
     for (case, kind), trial in trials.items():
@@ -82,11 +92,12 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
 
     named = {
         one: {"u": u, **{f"pc{i}": one.component(i) for i in (1, 2, 3)}},
-        two: {"v2": v2, **{f"pc{i}": two.component(i) for i in (2, 3)}},
+        two: {"v2": v2, **{f"pc{i}": two.component(i) for i in (1, 2, 3)}},
     }
     return Result.of(
         {
             "patches": patches,
+            "v2": [choice],
             "stability": [_stability(number, fit, fits[0], patches) for number, fit in enumerate(fits)],
             "components": [row for each, directions in named.items() for row in each.by_value(directions, width)],
             "log_fits": [row for each, directions in named.items() for row in each.log_fits(directions)],
@@ -103,6 +114,20 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
         },
         subspaces={f"u{suffix}": u, f"u_second{suffix}": u_second, f"v2{suffix}": v2},
     )
+
+
+def second_number(
+    lab: Lab, context: Context, seen: Cloud, site: Site, fitting: Trial
+) -> tuple[Subspace, dict[str, Any]]:
+    """v2: the first principal component where it moves the answer, else a learned direction; and why."""
+    pc1 = seen.component(1)
+    scores = score(lab, fitting, [[swap(site, fitting.clean)], [swap(site, fitting.clean, pc1)]])
+    full, first = scores.pooled(0).mean, scores.pooled(1).mean
+    found = f"PC1 recovers {first:.2f} on the fitting examples, the full-rank patch {full:.2f}"
+    if first >= max(RELEVANT * full, roles.LEAST):
+        return pc1, {"method": "PCA", "pc1": first, "full": full, "why": found}
+    (fit,) = das.fit(lab, fitting, site, seeds=(context.seed,))
+    return seen.signed(fit.subspace), {"method": "DAS", "pc1": first, "full": full, "why": f"{found}: not relevant"}
 
 
 def _stability(number: int, fit: das.Fit, first: das.Fit, patches: Rows) -> dict[str, Any]:

@@ -6,11 +6,11 @@
 3. Attention of the head from y2's position to y1's tokens, per value of y1.
 4. Principal components of the head's output over the cloud; components along v1, PC1, PC2 per value of y1.
 5. Patches at the head, y1 perturbed: full rank, v1, PC1, random directions; and v1 in the pre-MLP residual of that
-   layer. On the evaluation and on the fitting examples. Random directions lie in the head's output space, where v1
-   mostly is: a random direction of the whole stream would meet almost nothing of one head's output.
+   layer. On the evaluation and on the fitting examples. A random direction of the whole stream meets little of one
+   head's output, so that there is a second control: random directions inside the head's output space.
 
 Tables
-- `patches`: as in k2_number.py; conditions "full", "v1", "pc1", "random" and "v1 (pre-MLP)".
+- `patches`: as in k2_number.py; conditions "full", "v1", "pc1", "random", "random inside" and "v1 (pre-MLP)".
 - `attention`: value (of y1), token ("y1", "y1.first"), mean, se, n, lo, hi; `attention_all`: token, token_text,
   position, mean: where it looks on average.
 - `components`, `log_fits`, `variance`: as in k2_number.py, position "y2", directions "v1", "pc1", "pc2".
@@ -49,7 +49,7 @@ def transport(lab: Lab, context: Context) -> Result:
     place = Place("y1", head(role.layer, role.head).at("y2"))
     task, sizes = Task(context.kind), context.sizes
     trials = {kind: recorded(lab, context, task, "y1", kind) for kind in EXAMPLES}
-    count = context.meter(das.STEPS * sizes.fitting + (4 + RANDOM_DRAWS) * (sizes.evaluation + sizes.fitting))
+    count = context.meter(das.STEPS * sizes.fitting + (4 + 2 * RANDOM_DRAWS) * (sizes.evaluation + sizes.fitting))
     (fit,) = das.fit(
         lab, trials["fitting"], place.site, seeds=(context.seed,), progress=lambda done: count(done * sizes.fitting)
     )
@@ -58,9 +58,13 @@ def transport(lab: Lab, context: Context) -> Result:
     seen = Cloud.of(lab, place, output, prompts, position="y2")
     v1 = seen.signed(fit.subspace)
     space = output_space(lab, role)
+    random = {
+        "random": das.random_subspaces(lab.network.d_model, 1, RANDOM_DRAWS, context.seed),
+        "random inside": random_inside(space, context.seed),
+    }
     patches: list[dict[str, Any]] = []
     for kind, trial in trials.items():
-        tried = {"full": None, "v1": v1, "pc1": seen.component(1), "random": random_inside(space, context.seed)}
+        tried = {"full": None, "v1": v1, "pc1": seen.component(1), **random}
         conditions = along(place.site, trial, tried)
         if not lab.network.parallel:
             conditions["v1 (pre-MLP)"] = [[swap(mid(role.layer).at("y2"), trial.clean, v1)]]
