@@ -49,7 +49,7 @@ def _qwen2(layers: int, width: int, heads: int, kv_heads: int, neurons: int, voc
 MODELS = {
     "tiny": Size(None, trace=64, das=64, attribution=64, heads=64),
     "large": Size(_qwen2(24, 896, 14, 2, 4864, 151936), trace=8, das=16, attribution=32, heads=16),
-    "toy": Size(_qwen2(6, 64, 4, 2, 160, 400), trace=3, das=4, attribution=5, heads=3, steps=3),
+    "toy": Size(_qwen2(4, 64, 4, 2, 160, 400), trace=2, das=4, attribution=5, heads=3, steps=3),
 }
 """The built-in model, a random one of the shape of Qwen2.5-0.5B, and one for trying the benchmark itself."""
 
@@ -100,10 +100,10 @@ def examples(name: str, workload: str, source: Path) -> Examples:
 
 def interpreter(tool: str, folder: Path) -> Path:
     """The Python that a tool runs in: this one, or that of an environment with the tool's package from PyPI."""
-    package = PACKAGES.get(tool.partition("-")[0])
-    if package is None:
+    name = tool.partition("-")[0]
+    if name not in PACKAGES:
         return Path(sys.executable)
-    home = folder / package
+    package, home = PACKAGES[name], folder / name
     python = home / "bin" / "python"
     stamp = home / ".installed"
     if not stamp.exists():
@@ -121,7 +121,7 @@ def interpreter(tool: str, folder: Path) -> Path:
 
 def versions(python: Path) -> dict[str, str]:
     """The versions of what matters in an environment."""
-    wanted = ["torch", "transformers", "numpy", *PACKAGES.values()]
+    wanted = ["torch", "transformers", "pyvene", "nnsight", "transformer-lens"]
     code = (
         "import json, importlib.metadata as m\n"
         f"print(json.dumps({{d.name.lower(): d.version for d in m.distributions() if d.name.lower() in {wanted}}}))"

@@ -12,12 +12,15 @@ TITLES = {
 NAMES = {
     "plain": "plain hooks",
     "plain-last": "plain hooks, last logits",
-    "plain-prefix": "plain hooks, last logits, cached prefix",
+    "plain-prefix": "plain hooks, last logits, prefix cached by hand",
     "engine": "**numberline**",
     "pyvene": "pyvene",
-    "nnsight": "nnsight",
-    "nnsight-prefix": "nnsight, cached prefix",
-    "transformerlens": "TransformerLens",
+    "nnsight": "nnsight (skip)",
+    "nnsight-prefix": "nnsight (skip), prefix cached by hand",
+    "transformerlens": "TransformerLens 4",
+    "transformerlens-prefix": "TransformerLens 4, prefix cached by hand",
+    "hookedtransformer": "TransformerLens 3 (start_at_layer)",
+    "hookedtransformer-prefix": "TransformerLens 3 (start_at_layer), prefix cached by hand",
 }
 
 

@@ -5,10 +5,28 @@ from pathlib import Path
 
 from workloads import Tool
 
-PACKAGES = {"pyvene": "pyvene", "nnsight": "nnsight", "transformerlens": "transformer-lens"}
-"""The other tools: our name of each, and its name on PyPI."""
+PACKAGES = {
+    "pyvene": "pyvene",
+    "nnsight": "nnsight",
+    "transformerlens": "transformer-lens",
+    "hookedtransformer": "transformer-lens<4",
+}
+"""The other tools: the name of each here, and what is asked of PyPI."""
 
-NAMES = ("plain", "plain-last", "plain-prefix", "engine", *PACKAGES)
+NAMES = (
+    "plain",
+    "plain-last",
+    "pyvene",
+    "nnsight",
+    "transformerlens",
+    "hookedtransformer",
+    "plain-prefix",
+    "nnsight-prefix",
+    "transformerlens-prefix",
+    "hookedtransformer-prefix",
+    "engine",
+)
+"""What is measured, in the order of the table. `-prefix`: with the shared tokens cached by hand."""
 
 
 def load(name: str, folder: Path) -> Tool:
