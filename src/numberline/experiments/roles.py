@@ -6,8 +6,8 @@ Every rule is a pure function from an evidence table to a Role. Scores are poole
    layer at which restoring y1's last token recovers at least as much as restoring any later token.
 2. `transport_head`: in the next layer, at y2's position (case y1), the head whose interchange together with the
    co-patch along v2 recovers most over the co-patch alone.
-3. `comparator_mlps`: the MLPs whose freezing costs the patch of the (v1, v2) plane most: those that cost at least a
-   third of what the costliest one does, in both cases together.
+3. `comparator_mlps`: the two MLPs (the paper's two stages) whose freezing costs the patch of the (v1, v2) plane most, in
+   both cases together; one alone where a second one costs nothing.
 4. `flag_layer`: the first layer at which one direction at y2's position reaches the plateau, nine tenths of the best.
 5. `readout_layer`: where the recovery at the last token rises most from one layer to the next, both cases together.
 6. `readout_head`: in that layer, at the last token, the head whose interchange recovers most.
@@ -58,6 +58,7 @@ PAPER: Mapping[str, tuple[int, ...]] = {
 LEAST = 0.1
 """A recovery below this is no effect."""
 COSTLY = 1 / 3
+STAGES = 2
 PLATEAU = 0.9
 
 
@@ -163,7 +164,7 @@ def comparator_mlps(costs: Sequence[Row]) -> Role:
     best = max(level, key=_mean)
     if not _is_effect(best):
         return _none("comparator_mlps", best, f"no MLP matters: freezing costs {best['mean']:.2f} at most")
-    chosen = [row for row in level if row["mean"] >= COSTLY * best["mean"]]
+    chosen = [row for row in sorted(level, key=_mean, reverse=True)[:STAGES] if _is_effect(row)]
     rest = [row for row in level if row not in chosen]
     last = min(chosen, key=_mean)
     margin, noise = _difference(last, max(rest, key=_mean)) if rest else (last["mean"], _half(last))
