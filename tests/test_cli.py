@@ -14,13 +14,14 @@ from transformers import AutoTokenizer
 import numberline
 from numberline import cli
 from numberline.experiments import behaviour
+from numberline.experiments.registry import EXPERIMENTS
 from numberline.models.loading import BUILT_IN
 from numberline.models.planted import planted
 from numberline.runs.run import SIZES
 from numberline.tasks import QUICK, Task, from_csv
 
 FEW = replace(QUICK, pairs=60, three_digit_pairs=40, operand_prompts=10)
-COMMANDS = ["models", "sample", "check", "behaviour", "run", "report", "show"]
+COMMANDS = ["models", "sample", "check", "behaviour", "experiments", "run", "report", "show"]
 
 
 @pytest.fixture
@@ -136,6 +137,14 @@ def test_models_are_listed_from_their_folders(call):
         assert tied or f"{sum(p.numel() for p in lab.network.model.parameters()):,} parameters" in listed
 
 
+def test_experiments_are_listed_with_their_questions(call):
+    code, out, err = call("experiments")
+    assert (code, err) == (0, "")
+    listed = {line.split()[0]: line for line in out.splitlines()}
+    assert set(listed) == set(EXPERIMENTS)
+    assert all(line.endswith("?") for line in listed.values())
+
+
 def test_behaviour_prints_accuracies(call, folder):
     code, out, _ = call("behaviour", folder, "--size", "quick", "--device", "cpu")
     assert code == 0
@@ -167,7 +176,20 @@ def test_a_run_that_is_interrupted_says_what_is_kept(call, folder, tmp_path, mon
         raise KeyboardInterrupt
 
     monkeypatch.setattr(behaviour, "all_pairs", control_c)  # the second experiment
-    code, out, err = call("run", folder, "--out", "out", "--only", "behaviour.*", "--size", "quick", "--device", "cpu")
+    code, out, err = call(
+        "run",
+        folder,
+        "--out",
+        "out",
+        "--only",
+        "behaviour.operands",
+        "--only",
+        "behaviour.pairs",
+        "--size",
+        "quick",
+        "--device",
+        "cpu",
+    )
     assert (code, out) == (130, "")
     assert "stopped with 1 experiments finished in out; the same command continues" in err
     assert "Traceback" not in err

@@ -132,12 +132,12 @@ def behaviour(
     """
     from dataclasses import replace
 
-    from numberline.experiments import behaviour as experiments
+    from numberline.experiments.behaviour import operands, pairs
     from numberline.runs.run import Settings
 
     context = Settings(size, seed, task).context
     lab = _load(model, device, dtype, device_map)
-    for experiment in (experiments.pairs, experiments.operands):
+    for experiment in (pairs, operands):
         with _bar() as progress:
             row = progress.add_task(experiment.id, total=None)
             result = experiment(lab, replace(context, progress=_advance(progress, row)))
@@ -159,7 +159,7 @@ def run(
 ) -> None:
     """Run the experiments on a model; a run that was stopped continues where it was.
 
-    Example: [bold]numberline run tiny --only 'behaviour.*' --size quick[/bold]
+    Example: [bold]numberline run tiny --only behaviour.operands --size quick[/bold]
     """
     from numberline.experiments import roles
     from numberline.experiments.registry import select
@@ -172,6 +172,18 @@ def run(
     select(patterns)
     check_free(folder, configuration(model, settings))
     _execute(Run(_load(model, device, dtype, device_map), folder, settings), patterns)
+
+
+@app.command()
+def experiments() -> None:
+    """List the experiments: their ids, and the question that each answers.
+
+    Example: [bold]numberline experiments[/bold]
+    """
+    from numberline.experiments.registry import EXPERIMENTS
+
+    for experiment in EXPERIMENTS.values():
+        out.print(f"[bold]{experiment.id:20}[/bold] {experiment.question}")
 
 
 def _execute(run: "Run", patterns: list[str]) -> None:
