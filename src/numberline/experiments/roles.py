@@ -6,8 +6,8 @@ Every rule is a pure function from an evidence table to a Role. Scores are poole
    layer at which restoring y1's last token recovers at least as much as restoring any later token.
 2. `transport_head`: in the next layer, at y2's position (case y1), the head whose interchange together with the
    co-patch along v2 recovers most over the co-patch alone.
-3. `comparator_mlps`: the two MLPs (the paper's two stages) whose freezing costs the patch of the (v1, v2) plane most, in
-   both cases together; one alone where a second one costs nothing.
+3. `comparator_mlps`: the two MLPs (two stages, as in the paper) whose freezing costs the patch of the (v1, v2) plane
+   most, in both cases together; one alone where a second one costs nothing.
 4. `flag_layer`: the first layer at which one direction at y2's position reaches the plateau, nine tenths of the best.
 5. `readout_layer`: where the recovery at the last token rises most from one layer to the next, both cases together.
 6. `readout_head`: in that layer, at the last token, the head whose interchange recovers most.
@@ -216,10 +216,15 @@ def require(context: Context, name: str) -> Role:
 
 
 def is_papers(lab: Lab) -> bool:
-    """Whether this is the paper's model, by name and shape: Qwen2.5-7B-Instruct."""
+    """Whether this is the paper's model."""
     network = lab.network
     shape = (network.n_layers, network.d_model, network.n_heads, network.d_mlp, network.vocabulary)
-    return shape == (28, 3584, 28, 18944, 152064) and "qwen2.5-7b-instruct" in lab.loaded.name.lower()
+    return is_papers_shape(lab.loaded.name, shape)
+
+
+def is_papers_shape(name: str, shape: tuple[int, ...]) -> bool:
+    """Whether a name and (layers, width, heads, neurons, vocabulary) are those of Qwen2.5-7B-Instruct."""
+    return shape == (28, 3584, 28, 18944, 152064) and "qwen2.5-7b-instruct" in name.lower()
 
 
 def parse(text: str) -> tuple[str, tuple[int, ...]]:
