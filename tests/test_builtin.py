@@ -194,9 +194,13 @@ def test_trainings_own_forward_pass_equals_hugging_faces(name):
     whole = np.concatenate([np.tile(layout.prefix, (len(rows), 1)), ids], 1)
     with torch.no_grad():
         expected = model(torch.from_numpy(whole)).logits[:, len(layout.prefix) + layout.last :]
-        found = Runner(model).logits(torch.from_numpy(layout.prefix), torch.from_numpy(ids), layout.last)
+        arguments = torch.from_numpy(layout.prefix), torch.from_numpy(ids), layout.last
+        found = Runner(model).logits(*arguments)
+        states = model(torch.from_numpy(whole), output_hidden_states=True).hidden_states
+        resumed = Runner(model).logits(*arguments, resume=("resid2", states[3][:, len(layout.prefix) :]))
     assert expected.abs().max() > 1
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-3)
+    torch.testing.assert_close(resumed, expected, rtol=1e-4, atol=1e-3)
 
 
 def test_no_left_out_pair_meets_in_training():

@@ -1,4 +1,4 @@
-"""Does a model compare as the paper describes? usage: python training/anatomy.py direct|tiny|FOLDER
+"""Does a model compare as the paper describes? usage: python training/anatomy.py direct|tiny|FOLDER [K]
 
 Measured on the paper's counterfactuals with plain hooks on Hugging Face's plain forward pass:
 1. sample (a, b, r) or (a, b, c, r) with the paper's gaps; the corrupted prompt has r where the clean one has a;
@@ -159,16 +159,13 @@ def fit(model: Qwen2ForCausalLM, case: Case, bench: Bench, site: str, token: int
     shift = (bench.clean[site] - bench.corrupted[site])[:, token]
     free = torch.randn(shift.shape[1], generator=torch.Generator().manual_seed(seed)).requires_grad_()
     optimizer, runner = torch.optim.Adam([free], lr=0.05), Runner(model)
-    rows = torch.arange(len(shift))
+    rows, prefix = torch.arange(len(shift)), torch.from_numpy(case.layout.prefix)
+    state, ids = bench.corrupted[site][:, start:], case.corrupted_ids[:, start:]
     for _ in range(100):
         direction = unit(free)
         moved = (shift @ direction)[:, None] * direction
-
-        def tap(where: str, x: Tensor, moved: Tensor = moved) -> Tensor:
-            return x.index_put((rows, torch.tensor(token - start)), x[:, token - start] + moved) if where == site else x
-
-        ids = case.corrupted_ids[:, start:]
-        logits = runner.logits(torch.from_numpy(case.layout.prefix), ids, case.layout.last, tap)[:, 0]
+        patched = state.index_put((rows, torch.tensor(token - start)), state[:, token - start] + moved)
+        logits = runner.logits(prefix, ids, case.layout.last, resume=(site, patched))[:, 0]
         pair = torch.stack([logits[rows, case.t_b], logits[rows, case.t_r]], 1)
         optimizer.zero_grad()
         cross_entropy(pair, torch.ones(len(pair), dtype=torch.long)).backward()
@@ -220,12 +217,15 @@ def directions(model: Qwen2ForCausalLM, case: Case, places: list[tuple[Variable,
 
 
 def places(order: tuple[int, ...]) -> list[tuple[Variable, str]]:
-    """Where the changed operand's effect should be: its own token, then each later operand's, then the last token."""
-    who, k = order[0], len(order)
-    found = [(Variable("number", "resid1", who, who), f"y{who + 1}")]
-    for at in range(max(who, 1), k):
-        found += [(Variable("moved", "mid2", at, who), f"y{at + 1}"), (Variable("flag", "resid3", at), f"y{at + 1}")]
-    return [*found, (Variable("answer", "resid4", -1), "last")]
+    """Where the changed operand's effect should be: its own token, where it meets the runner-up, and the last token."""
+    who, at = order[0], max(order[:2])
+    meets = f"y{at + 1}"
+    return [
+        (Variable("number", "resid1", who, who), f"y{who + 1}"),
+        (Variable("moved", "mid2", at, who), meets),
+        (Variable("flag", "resid3", at), meets),
+        (Variable("answer", "resid4", -1), "last"),
+    ]
 
 
 def main() -> None:
@@ -234,6 +234,8 @@ def main() -> None:
     model = AutoModelForCausalLM.from_pretrained(folder).requires_grad_(False)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     for order in ORDERS:
+        if len(sys.argv) > 2 and len(order) != int(sys.argv[2]):
+            continue
         case = counterfactuals(Layout.of(tokenizer, Task(k=len(order))), order, FIT + HELD_OUT)
         trace(model, split(case)[0])
         directions(model, case, places(order))

@@ -71,8 +71,13 @@ class Runner:
         self.size = config.hidden_size // self.heads
         self.theta = float(config.rope_parameters["rope_theta"])
 
-    def __call__(self, prefix: Tensor, ids: Tensor, last: int, tap: Tap | None = None) -> Tensor:
-        """The final, normalized residual stream [n, from `last` on, d] of ids [n, tokens] after the prefix [prefix]."""
+    def __call__(
+        self, prefix: Tensor, ids: Tensor, last: int, tap: Tap | None = None, resume: tuple[str, Tensor] | None = None
+    ) -> Tensor:
+        """The final, normalized residual stream [n, from `last` on, d] of ids [n, tokens] after the prefix [prefix].
+
+        With `resume`, a site and the residual stream there, nothing before that site is run for the ids.
+        """
         body = self.model.model
         start, length = len(prefix), ids.shape[1]
         before = rotary(0, start, self.size, self.theta)
@@ -85,10 +90,15 @@ class Runner:
             if index < len(body.layers) - 1:
                 shared = shared + attention.o_proj(self.attend(queries, keys, values, None))
                 shared = shared + layer.mlp(norm(shared, layer.post_attention_layernorm))
+            if resume and f"resid{index}" == resume[0]:
+                x = resume[1]
+            if resume and index <= int(resume[0][-1]) and resume[0] != f"mid{index}":
+                continue
             attended = self.attend(*self.project(attention, norm(x, layer.input_layernorm), after), (keys, values))
             if index == len(body.layers) - 1:  # nothing reads the other tokens after the last block's keys and values
                 attended, x = attended[:, last:], x[:, last:]
             x = x + attention.o_proj(attended)
+            x = resume[1] if resume and resume[0] == f"mid{index}" else x
             x = tap(f"mid{index}", x) if tap else x
             x = x + layer.mlp(norm(x, layer.post_attention_layernorm))
             x = tap(f"resid{index}", x) if tap else x
@@ -122,6 +132,8 @@ class Runner:
         out = out.view(n, self.groups, self.heads // self.groups, length, self.size)
         return out.permute(0, 3, 1, 2, 4).reshape(n, length, -1)
 
-    def logits(self, prefix: Tensor, ids: Tensor, last: int, tap: Tap | None = None) -> Tensor:
+    def logits(
+        self, prefix: Tensor, ids: Tensor, last: int, tap: Tap | None = None, resume: tuple[str, Tensor] | None = None
+    ) -> Tensor:
         """Next-token logits [n, digits + 1, vocabulary] from the question's last token on."""
-        return linear(self(prefix, ids, last, tap), self.model.lm_head.weight)
+        return linear(self(prefix, ids, last, tap, resume), self.model.lm_head.weight)
