@@ -104,7 +104,7 @@ def fed_by(path: Path, ids: Sequence[str]) -> list[str]:
     known = {**listed.figures, **listed.tables, **listed.skipped}
     specs: dict[str, FigureSpec | TableSpec] = {**FIGURES, **TABLES}
     fresh = {label for label, spec in specs.items() if set(spec.needs) & set(ids)}
-    never = {label for label in specs if label not in known and any(run.find(id) for id in specs[label].needs)}
+    never = {label for label in specs if label not in known and any(map(run.find, specs[label].needs))}
     return [label for label in specs if label in fresh | never]
 
 

@@ -75,7 +75,7 @@ def compose(page: Figure, facts: Facts, axes: Mapping[str, Axes], panels: Mappin
 def caption(facts: Facts, lead: str, sentences: Sequence[str]) -> str:
     """A caption: what is shown, of which model, panel by panel, and how small the run was."""
     end = f" ({facts.note[0].upper()}{facts.note[1:]}.)" if facts.note else ""
-    return " ".join([f"{lead.rstrip('.')}, in {facts.model}.", *sentences]).strip() + end
+    return " ".join([f"{facts.model}: {lead.rstrip('.')}.", *sentences]).strip() + end
 
 
 def _explain(axes: Axes, reason: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from numberline.report.facts import Facts
+from numberline.report.figure import caption
 from numberline.report.figures.whole import patch_words
 from numberline.report.stored import CannotDrawError, Row
 from numberline.report.tables import TableContent, table
@@ -35,7 +36,7 @@ def patch_examples(facts: Facts) -> TableContent:
     ]
     answered = facts.kind
     return TableContent(
-        _caption(facts, "Examples of generated answers on held-out counterfactuals: the clean and corrupted "
+        caption(facts, "Examples of generated answers on held-out counterfactuals: the clean and corrupted "
                  f"operands, their {answered}ima, and the answer generated under each intervention"),
         ["intervention", "clean (y1, y2)", answered, "corrupted (y1, y2)", answered, "patched answer"],
         printed,
@@ -60,7 +61,7 @@ def whole_iia(facts: Facts) -> TableContent:
         printed.append(cells)
     columns = ("condition", "case", "metric", "mean", "se", "n", "lo", "hi")
     return TableContent(
-        _caption(facts, "IIA on the first generated token and on the whole generated number, with 95 % intervals. "
+        caption(facts, "IIA on the first generated token and on the whole generated number, with 95 % intervals. "
                  f"Dashes mark cases in which a patch is not evaluated. n = {count(result.rows[0]['n'])} per case"),
         ["patch", "first digit", "whole number", "first digit", "whole number"],
         printed,
@@ -111,7 +112,7 @@ def _examples(facts: Facts, patches: Sequence[str], lead: str) -> TableContent:
         for place, row in enumerate(rows)
     ]
     return TableContent(
-        _caption(facts, lead),
+        caption(facts, lead, []),
         ["patch", "perturbed", "clean (y1, y2)", "corrupted (y1, y2)", "r", "generated"],
         printed,
         starts,
@@ -142,7 +143,7 @@ def _starts(rows: Sequence[Row], column: str) -> list[int]:
     return [place for place in range(1, len(rows)) if rows[place][column] != rows[place - 1][column]]
 
 
-@table("app:setup-hparams", needs=())
+@table("app:setup-hparams", needs=("k2.number", "k2.neurons"))
 def hyperparameters(facts: Facts) -> TableContent:
     """Sample sizes and hyperparameters of this run."""
     sizes = facts.sizes
@@ -153,7 +154,7 @@ def hyperparameters(facts: Facts) -> TableContent:
         rows.append([group if not rows or rows[-1][3] != group else "", quantity, value, group])
     starts = [place for place in range(1, len(rows)) if rows[place][3] != rows[place - 1][3]]
     return TableContent(
-        _caption(facts, "Sample sizes and hyperparameters of this run"),
+        caption(facts, "Sample sizes and hyperparameters of this run"),
         ["", "quantity", "value"],
         [row[:3] for row in rows],
         starts,
@@ -198,7 +199,7 @@ def _from_results(facts: Facts) -> list[tuple[str, str, str]]:
     return found
 
 
-@table("tab:app-directions", needs=("k2.trace",))
+@table("tab:app-directions", needs=("k2.trace", "k2.number", "k2.transport", "k2.flag"))
 def directions(facts: Facts) -> TableContent:
     """Directions, where they live and how they are obtained."""
     layer, head, flag = (facts.spelled(name) for name in ("number_layer", "transport_head", "flag_layer"))
@@ -214,7 +215,7 @@ def directions(facts: Facts) -> TableContent:
     ]
     rows = [[2, name, position, site, how, _iia(facts, *where)] for name, position, site, how, where in listed]
     return TableContent(
-        _caption(facts, "Directions, where they live, how they are obtained, and the IIA of their rank-one patches on "
+        caption(facts, "Directions, where they live, how they are obtained, and the IIA of their rank-one patches on "
                  "the evaluation examples of the perturbed operand they carry (95 % interval)"),
         ["K", "direction", "position", "site", "obtained by", "IIA"],
         rows,
@@ -227,10 +228,6 @@ def _iia(facts: Facts, id: str, condition: str, case: str) -> str:
         return estimate(table.one(condition=condition, case=case, metric="iia", examples="evaluation"))
     except CannotDrawError:
         return "not measured"
-
-
-def _caption(facts: Facts, lead: str) -> str:
-    return f"{lead}, in {facts.model}." + (f" ({facts.note[0].upper()}{facts.note[1:]}.)" if facts.note else "")
 
 
 def beside_the_paper(facts: Facts) -> TableContent:
@@ -251,4 +248,6 @@ def beside_the_paper(facts: Facts) -> TableContent:
         f"IIA on the first digit and on the whole number, with 95 % intervals, beside the paper's on {paper.model} "
         f"(n = {count(result.rows[0]['n'])} here, 400 there)"
     )
-    return TableContent(_caption(facts, lead), columns, rows, spans=[("", 1), ("y1 perturbed", 4), ("y2 perturbed", 4)])
+    return TableContent(
+        caption(facts, lead, []), columns, rows, spans=[("", 1), ("y1 perturbed", 4), ("y2 perturbed", 4)]
+    )

@@ -72,11 +72,11 @@ def from_zero(axes: Axes, headroom: float = 0.1) -> None:
     axes.set_ylim(0.0 if low > -0.1 * high else low, high + headroom * (high - low))
 
 
-def curve(axes: Axes, table: Table, x: str, label: str, colour: str, dashed: bool = False) -> None:
-    """A line with standard errors over one column."""
+def curve(axes: Axes, table: Table, x: str, label: str, colour: str, dashed: bool = False, shift: float = 0.0) -> None:
+    """A line with standard errors over one column; shifted a little where lines may lie on each other."""
     rows = sorted(table.rows, key=lambda row: row[x])
     axes.errorbar(
-        [row[x] for row in rows], [row["mean"] for row in rows], [row["se"] for row in rows], label=label,
+        [row[x] + shift for row in rows], [row["mean"] for row in rows], [row["se"] for row in rows], label=label,
         color=colour, marker="o", linestyle="--" if dashed else "-", elinewidth=0.7, markersize=2.8,
     )  # fmt: skip
 
@@ -97,7 +97,9 @@ def log_fit(axes: Axes, fit: Row, numbers: Array, label: str | None = None) -> N
     axes.plot(grid, fit["p"] * np.log(grid) + fit["q"], ":", color=style.COLOURS["ink"], label=label, zorder=5)
 
 
-def scores_map(axes: Axes, matrix: Array, low: float, high: float, colours: str = style.SCORE_MAP) -> AxesImage:
+def scores_map(
+    axes: Axes, matrix: Array, low: float | int, high: float | int, colours: str = style.SCORE_MAP
+) -> AxesImage:
     """A matrix of scores, rows from the bottom up."""
     for side in ("top", "right"):
         axes.spines[side].set_visible(True)
@@ -110,7 +112,7 @@ def signed_range(*matrices: Array) -> float:
     return float(max(found, default=1.0)) or 1.0
 
 
-def cloud(axes: Axes, x: Array, y: Array, values: Array, size: float = 3.0) -> PathCollection:
+def cloud(axes: Axes, x: Array, y: Array, values: Array, size: float | int = 3.0) -> PathCollection:
     """Points coloured by a number."""
     return axes.scatter(
         x, y, c=values, s=size, cmap=style.NUMBER_MAP, linewidths=0, alpha=0.85, rasterized=True,
@@ -137,8 +139,8 @@ def smoothed(values: Array, points: Array, width: float = 3.0) -> Array:
 
 def path(axes: Axes, points: Array) -> None:
     """The smoothed mean position, as a line that is seen on any colour."""
-    axes.plot(points[:, 0], points[:, 1], color="white", linewidth=2.4, zorder=3)
-    axes.plot(points[:, 0], points[:, 1], color=style.COLOURS["ink"], linewidth=1.1, zorder=4)
+    axes.plot(points[:, 0], points[:, 1], color="white", linewidth=1.8, alpha=0.8, zorder=3)
+    axes.plot(points[:, 0], points[:, 1], color=style.COLOURS["ink"], linewidth=0.9, zorder=4)
 
 
 def arrow(axes: Axes, direction: Array, label: str, colour: str, reach: float = 0.42) -> None:

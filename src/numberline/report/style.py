@@ -7,7 +7,6 @@ A thing has one colour in all figures: y1 and v1 are blue, y2 and v2 are vermili
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -101,17 +100,20 @@ RC: Any = {
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def page(width: float, height: float) -> Figure:
+def page(width: float | int, height: float | int) -> Figure:
     """An empty figure, in inches."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def rows(
-    page: Figure, lines: Sequence[str], heights: Sequence[float], ratios: Mapping[int, Sequence[float]] | None = None
+    page: Figure,
+    lines: Sequence[str],
+    heights: Sequence[float | int],
+    ratios: Mapping[int, Sequence[float | int]] | None = None,
 ) -> dict[str, Axes]:
     """Panels in rows that are laid out apart, named by letters ("abc"), with room for a note at the foot."""
     foot = FOOT / page.get_figheight() * sum(heights)
-    parts = np.atleast_1d(page.subfigures(len(lines) + 1, 1, height_ratios=[*heights, foot]))
+    parts: Any = page.subfigures(len(lines) + 1, 1, height_ratios=[*heights, foot])
     found: dict[str, Axes] = {}
     for place, line in enumerate(lines):
         widths = (ratios or {}).get(place, [1] * len(line))

@@ -25,6 +25,6 @@ def count(value: int) -> str:
     return f"{value:,}"
 
 
-def percent(value: float, digits: int = 0) -> str:
+def percent(value: float | int, digits: int = 0) -> str:
     """81 %."""
     return f"{100 * value:.{digits}f} %"

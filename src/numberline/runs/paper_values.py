@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-Pair = tuple[float, float]
+Number = float | int
+Pair = tuple[Number, Number]
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,7 @@ class PaperValue:
     """A number (or several) of the paper, the section that states it, and the experiment that measures it here."""
 
     name: str
-    value: tuple[float, ...]
+    value: tuple[Number, ...]
     section: str
     id: str | None
 

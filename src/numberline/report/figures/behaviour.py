@@ -80,7 +80,7 @@ def _outcomes(axes: Axes, facts: Facts) -> str:
         f"{words}: r {estimate(table.one(intervention=name, said='r'))}, b "
         f"{estimate(table.one(intervention=name, said='b'))}, a {estimate(table.one(intervention=name, said='a'))}, "
         f"mixed {estimate(table.one(intervention=name, said='mixed'))}"
-        for name, words in (("none", "no patch"), ("full_number_y2", "full residual at y2"), ("u", "u at y1"))
+        for name, words in (("none", "With no patch"), ("full_number_y2", "full residual at y2"), ("u", "u at y1"))
         if name in shown
     )
     return (

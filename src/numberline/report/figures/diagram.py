@@ -14,7 +14,8 @@ from numberline.report.words import number
 
 ROLES = ("number_layer", "transport_head", "comparator_mlps", "flag_layer", "readout_layer")
 READS = ("k2.trace", "k2.number", "k2.heads", "k2.transport", "k2.shared", "k2.freeze", "k2.neurons", "k2.flag")
-Point = tuple[float, float]
+Length = float | int
+Point = tuple[Length, Length]
 
 
 @figure("fig1toy", needs=READS)
@@ -39,7 +40,7 @@ def overview(facts: Facts) -> Drawing:
         left = 1 + step * 25.33
         _box(axes, (left, 6), (22, 29), head, "", style.colour(colour))
         axes.text(left + 11, 10.6, text, ha="center", va="center", fontsize=6.8, linespacing=1.35)
-        small = page.add_axes(((left + 2.2) / 100, 15.6 / 41.4, 17.6 / 100, 15.2 / 41.4))
+        small = page.add_axes(((left + 3) / 100, 15.6 / 41.4, 17 / 100, 15.2 / 41.4))
         _picture(small, facts, picture)
     for left in (23.2, 48.5, 73.9):
         _arrow(axes, (left, 21), (left + 3, 21))
@@ -84,12 +85,12 @@ def flowchart(facts: Facts) -> Drawing:
     )
 
 
-def _blank(width: float, height: float) -> Figure:
+def _blank(width: Length, height: Length) -> Figure:
     """A page that is laid out by hand."""
     return Figure(figsize=(width, height))
 
 
-def _canvas(page: Figure, width: float, height: float) -> Axes:
+def _canvas(page: Figure, width: Length, height: Length) -> Axes:
     axes = page.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, width), ylim=(0, height))
     axes.set_axis_off()
@@ -115,7 +116,7 @@ def _arrow(axes: Axes, start: Point, end: Point, label: str = "") -> None:
         axes.text(x - 1, y + 0.6, label, ha="right", va="bottom", fontsize=6.5)
 
 
-def _prompt(axes: Axes, facts: Facts, x: float, y: float) -> None:
+def _prompt(axes: Axes, facts: Facts, x: Length, y: Length) -> None:
     """The question, with the operands named under their digits."""
     size, text = 9.0, f"The {facts.kind}imum of 60 and 10 is"
     axes.text(x, y, text, ha="center", va="center", fontsize=size, family="DejaVu Sans Mono")
@@ -227,6 +228,6 @@ def _roles(facts: Facts) -> str:
             continue
         row = facts.roles[name]
         weak = " (weak)" if row["margin"] < row["noise"] else ""
-        said.append(f"{words(name)} {facts.spelled(name)}{weak}, from {row['source']}")
+        said.append(f"{words(name).removeprefix('set of ')} {facts.spelled(name)}{weak}, from {row['source']}")
     text = "; ".join(said)
     return f"{text[0].upper()}{text[1:]}."

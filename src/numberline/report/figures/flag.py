@@ -65,7 +65,7 @@ def _alignment(case: str) -> Panel:
         if shared.any():
             low, high = axes.get_ylim()
             axes.set_ylim(low, high**1.25 if high > 1 else high)
-            axes.legend(loc="upper right")
+            axes.legend(loc="upper right", frameon=True, facecolor="white", edgecolor="none", framealpha=0.9)
         axes.set_title(f"write directions ($y_{case[1]}$ perturbed)", loc="left")
         layer = table.rows[0]["layer"] if len(table) else "?"
         said = (

@@ -35,15 +35,19 @@ def _by_layer(case: str, conditions: tuple[str, ...]) -> Panel:
         table = facts.run.result("k2.layers").table("patches")
         rows = table.where(case=case, position=case, metric="iia", examples="evaluation")
         said = []
-        for condition in conditions:
+        for place, condition in enumerate(conditions):
             own = rows.where(condition=condition)
-            panels.curve(axes, own, "layer", NAMES[condition], style.colour(condition))
+            panels.curve(axes, own, "layer", NAMES[condition], style.colour(condition), shift=0.03 * (place - 1))
             end = max(own, key=lambda row: row["layer"])
             best = max(own, key=lambda row: row["mean"])
             name = NAMES[condition].replace("$", "").replace("_", "")
             said.append(
                 f"{name} {estimate(end)} at layer {end['layer']}"
-                + (f" (best {number(best['mean'])} at layer {best['layer']})" if best is not end else "")
+                + (
+                    f" (best {number(best['mean'])} at layer {best['layer']})"
+                    if best["mean"] > end["mean"] + 0.005
+                    else ""
+                )
             )
         axes.set(xlabel=style.LAYER, ylabel=style.IIA)
         axes.set_xticks(_ticks(sorted(set(rows.array("layer").tolist()))))

@@ -70,6 +70,7 @@ def _fields(stage: int, beside: Axes) -> Panel:
         layers = sorted(set(table.array("layer").tolist()))
         if stage and len(layers) < 2:
             beside.set_axis_off()
+            axes.set_box_aspect(1)
             raise CannotDrawError(f"all shared neurons are in MLP {layers[0]}: there is no second stage")
         layer = layers[stage]
         own = table.where(layer=layer)

@@ -86,7 +86,7 @@ def attribution(facts: Facts) -> Drawing:
     """Attribution of all neurons, and freezing the best."""
     page = style.page(style.FULL_WIDTH, 2.6)
     axes = page.subplot_mosaic([["a", "b", "c"]], width_ratios=[1, 1.15, 1])
-    lead = f"Neurons of the MLPs of layers {facts.spelled('comparator_mlps')} at the position of y2"
+    lead = f"Neurons of MLP {facts.spelled('comparator_mlps')} at the position of y2"
     return compose(page, facts, axes, {"a": _scores, "b": _depths, "c": _sets}, lead)
 
 
@@ -109,7 +109,9 @@ def _scores(axes: Axes, facts: Facts) -> str:
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(_few_ticks(linear))
     axes.set(xlabel="score, $y_1$ perturbed", ylabel="score, $y_2$ perturbed")
-    axes.legend(loc="lower right", handletextpad=0.1)
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high * 8)
+    axes.legend(loc="upper center", ncols=2, handletextpad=0.1)
     axes.set_title("attribution scores", loc="left")
     return (
         f"Attribution scores of all {count(len(table))} neurons, with y1 and with y2 perturbed, on symmetric-log axes; "
@@ -211,9 +213,7 @@ def connectivity(facts: Facts) -> Drawing:
     page = style.page(style.FULL_WIDTH, 2.7)
     axes = page.subplot_mosaic("abc")
     layers = facts.spelled("comparator_mlps")
-    lead = (
-        f"From the shared neurons of earlier comparator MLPs (rows) to those of later ones (columns; layers {layers})"
-    )
+    lead = f"From the shared neurons of earlier comparator MLPs (rows) to those of later ones (columns; MLP {layers})"
     return compose(page, facts, axes, {"a": _edges("y1"), "b": _edges("y2"), "c": _weights}, lead)
 
 

@@ -194,7 +194,7 @@ def _directions(axes: Axes, facts: Facts) -> str:
         for kind, rows in found.items():
             series[kind].append(rows[0] if rows else None)
         row = table.one(case=case, position=position, condition=name)
-        said.append(f"{name} {estimate(row)} (fitted there: {_fitted(facts, name, case, position)})")
+        said.append(f"{name} {estimate(row)} ({_fitted(facts, name, case, position)} on the fitting examples)")
     names = ["$u$\nat $y_1$", "$v_1$\nat $y_2$", "$v_2$\nat $y_2$"]
     colours = {
         "direction": [style.colour(name) for name in ("u", "v1", "v2")],

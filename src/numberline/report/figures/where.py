@@ -86,7 +86,7 @@ def probes(facts: Facts) -> Drawing:
         caption(
             facts,
             f"Ridge probes fitted at every layer (rows) and token (columns) and scored on {count(held)} held-out "
-            f"prompts of {count(result.n)}",
+            f"prompts of {count(facts.sizes['number_cloud'])}",
             [*sentences, "Colours are clipped at chance (0 and 0.5); the tables have every value."],
         ),
     )

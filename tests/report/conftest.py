@@ -1,0 +1,20 @@
+"""Folders that the report's tests draw from."""
+
+from pathlib import Path
+
+import pytest
+from synthetic import make_run
+
+from numberline.report.facts import Facts
+from numberline.report.stored import Stored
+
+
+@pytest.fixture(scope="session")
+def made_up(tmp_path_factory) -> Path:
+    """A run folder with made-up results for every figure."""
+    return make_run(tmp_path_factory.mktemp("report") / "run", model="a_model & <b>more</b> {x}")
+
+
+@pytest.fixture(scope="session")
+def facts(made_up) -> Facts:
+    return Facts(Stored.open(made_up))
