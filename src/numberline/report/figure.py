@@ -72,7 +72,7 @@ def compose(page: Figure, facts: Facts, axes: Mapping[str, Axes], panels: Mappin
     return Drawing(page, caption(facts, lead, sentences))
 
 
-def caption(facts: Facts, lead: str, sentences: Sequence[str]) -> str:
+def caption(facts: Facts, lead: str, sentences: Sequence[str] = ()) -> str:
     """A caption: what is shown, of which model, panel by panel, and how small the run was."""
     end = f" ({facts.note[0].upper()}{facts.note[1:]}.)" if facts.note else ""
     return " ".join([f"{facts.model}: {lead.rstrip('.')}.", *sentences]).strip() + end

@@ -112,7 +112,7 @@ def _examples(facts: Facts, patches: Sequence[str], lead: str) -> TableContent:
         for place, row in enumerate(rows)
     ]
     return TableContent(
-        caption(facts, lead, []),
+        caption(facts, lead),
         ["patch", "perturbed", "clean (y1, y2)", "corrupted (y1, y2)", "r", "generated"],
         printed,
         starts,
@@ -249,5 +249,5 @@ def beside_the_paper(facts: Facts) -> TableContent:
         f"(n = {count(result.rows[0]['n'])} here, 400 there)"
     )
     return TableContent(
-        caption(facts, lead, []), columns, rows, spans=[("", 1), ("y1 perturbed", 4), ("y2 perturbed", 4)]
+        caption(facts, lead), columns, rows, spans=[("", 1), ("y1 perturbed", 4), ("y2 perturbed", 4)]
     )
