@@ -21,6 +21,7 @@ from numberline.errors import NumberlineError
 if TYPE_CHECKING:
     from numberline.engine.lab import Lab
     from numberline.experiments.experiment import Experiment, Result
+    from numberline.report.draw import Made
     from numberline.runs.folder import Meta
     from numberline.runs.run import Run
 
@@ -210,19 +211,16 @@ def report(
     run: Annotated[Path, typer.Argument(help="a run's folder: runs/tiny")],
     only: Annotated[list[str] | None, typer.Option(help="a figure's label, or a pattern: 'app-*'; repeatable")] = None,
 ) -> None:
-    """Draw a run's figures and tables again, from its folder alone.
+    """Draw a run's figures and tables again, from its folder alone, and write its page.
 
     Example: [bold]numberline report runs/tiny[/bold]
     """
-    from numberline.report.draw import draw_run
-
-    with _bar() as progress:
-        row = progress.add_task("", total=None)
-        made = draw_run(run, only or ("*",), lambda label: progress.update(row, description=label))
+    made = _drawn(run, only or ["*"])
     for label, reason in made.skipped.items():
         out.print(f"– {label:24} {reason}", markup=False)
     out.print(
-        f"{len(made.figures)} figures and {len(made.tables)} tables are in {run / 'figures'} and {run / 'tables'}"
+        f"{len(made.figures)} figures and {len(made.tables)} tables are in {run / 'figures'} and {run / 'tables'}, "
+        f"all of them in {run / 'report.html'}"
     )
 
 
@@ -245,14 +243,23 @@ def show(
 
 def _draw(path: Path, ids: list[str]) -> None:
     """Draw what new results feed, at the end of a run."""
-    from numberline.report.draw import draw_run, fed_by
+    from numberline.report.draw import fed_by
 
     labels = fed_by(path, ids)
     if labels:
-        with _bar() as progress:
-            row = progress.add_task("", total=None)
-            made = draw_run(path, labels, lambda label: progress.update(row, description=label))
-        out.print(f"{len(made.figures)} figures and {len(made.tables)} tables are in figures/ and tables/ there")
+        made = _drawn(path, labels)
+        out.print(
+            f"{len(made.figures)} figures and {len(made.tables)} tables are in figures/ and tables/ there, and all of "
+            "them in report.html"
+        )
+
+
+def _drawn(path: Path, labels: list[str]) -> "Made":
+    from numberline.report.page import make_report
+
+    with _bar() as progress:
+        row = progress.add_task("", total=None)
+        return make_report(path, labels, lambda label: progress.update(row, description=label))
 
 
 class _Watcher:

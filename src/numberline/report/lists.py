@@ -248,6 +248,4 @@ def beside_the_paper(facts: Facts) -> TableContent:
         f"IIA on the first digit and on the whole number, with 95 % intervals, beside the paper's on {paper.model} "
         f"(n = {count(result.rows[0]['n'])} here, 400 there)"
     )
-    return TableContent(
-        caption(facts, lead), columns, rows, spans=[("", 1), ("y1 perturbed", 4), ("y2 perturbed", 4)]
-    )
+    return TableContent(caption(facts, lead), columns, rows, spans=[("", 1), ("y1 perturbed", 4), ("y2 perturbed", 4)])

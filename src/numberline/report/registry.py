@@ -82,3 +82,37 @@ TABLES: Mapping[str, TableSpec] = tables(
     lists.whole_examples_a,
     lists.whole_examples_b,
 )
+
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "The algorithm": ("fig1toy", "alg-flowchart"),
+    "Two numbers": ("number-reps", "shared-rep", "comparison-mechanism"),
+    "Behaviour": ("app-behaviour", "app-patch-outcomes", "app-patch-examples"),
+    "Where the computation happens": ("app-trace-k2", "app-probes-k2"),
+    "Individual numbers": (
+        "app-u-manifold",
+        "app-u-vs-pc1",
+        "app-u-layers",
+        "app-three-digit",
+        "app-v2-shortcut",
+        "app-transport",
+    ),
+    "The shared representation": ("app-shared-probes", "app-shared-posrec"),
+    "The comparator neurons": (
+        "app-mlp-freeze",
+        "app-attribution",
+        "app-rf-shared",
+        "app-rf-exclusive",
+        "app-connectivity",
+        "app-l15-direction",
+    ),
+    "The whole generated number": (
+        "app-whole-directions",
+        "app-whole-shared",
+        "app-whole-l15",
+        "app-whole-iia",
+        "app-whole-examples-a",
+        "app-whole-examples-b",
+    ),
+    "Setup": ("app:setup-hparams", "tab:app-directions"),
+}
+"""The sections of the page, in the paper's order."""
