@@ -151,6 +151,8 @@ class Lab:
         plain = recording.span("resid", layer, length - 1, length)[:, 0]
         finals = list(plain.expand(len(resolved), *plain.shape)) if grad else plain.repeat(len(resolved), 1, 1)
         moving = [number for number, condition in enumerate(resolved) if not condition.inert]
+        if progress is not None and len(moving) < len(resolved):
+            progress((len(resolved) - len(moving)) * len(recording))  # nothing to run, so done
         for numbers, examples in self._waves(recording, resolved, moving, grad):
             found = Wave(recording, [resolved[i] for i in numbers], examples, sinks, numbers, last).run()
             for number, final in zip(numbers, found, strict=True):
