@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -13,6 +14,7 @@ from synthetic import make_run, results
 
 from numberline.errors import NumberlineError
 from numberline.experiments.registry import EXPERIMENTS
+from numberline.report import style
 from numberline.report.draw import LABELS, draw_run, fed_by, file_name, listed_in, render
 from numberline.report.facts import Facts
 from numberline.report.registry import FIGURES, TABLES
@@ -75,9 +77,12 @@ def drawings(facts):
     """Every figure, laid out, and its pixels at low resolution."""
     found = {}
     for label, spec in FIGURES.items():
-        drawing = render(spec, facts)
-        canvas = FigureCanvasAgg(drawing.figure)
-        canvas.draw()
+        # One draw instead of render's layout and a second one for the pixels.
+        with matplotlib.rc_context(style.RC):
+            drawing = spec.draw(facts)
+            style.note(drawing.figure, facts.note)
+            canvas = FigureCanvasAgg(drawing.figure)
+            canvas.draw()
         found[label] = (drawing, np.asarray(canvas.buffer_rgba()))
     return found
 

@@ -1,0 +1,57 @@
+"""numberline report and numberline show."""
+
+import sys
+
+import pytest
+
+from numberline import cli
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["numberline", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        return (stopped.value.code, *capsys.readouterr())
+
+    return run
+
+
+def test_report_draws_and_says_where(call, made_up):
+    code, out, err = call("report", str(made_up), "--only", "app-behaviour", "--only", "tab:*")
+    assert (code, err) == (0, "")
+    assert "1 figures and 1 tables" in out
+    assert (made_up / "report.html").exists()
+
+
+def test_the_whole_number_stands_beside_the_papers(call, made_up):
+    code, out, _ = call("show", str(made_up), "k2.whole", "--rows", "2")
+    assert code == 0
+    assert "beside the paper's on Qwen2.5-7B-Instruct" in out
+    line = next(line for line in out.splitlines() if line.startswith("(v1, v2) plane"))
+    ours, theirs = ("0.500 [0.460, 0.540]", "0.460 [0.420, 0.500]"), ("0.810", "0.810", "0.948", "0.940")
+    expected = [ours[0], theirs[0], ours[1], theirs[1], ours[0], theirs[2], ours[1], theirs[3]]
+    assert line.split()[3:] == " ".join(expected).split()
+    assert "k2.whole: whole, the first 2 of 34 rows" in out
+
+
+def test_any_result_can_be_shown(call, made_up):
+    code, out, _ = call("show", str(made_up), "behaviour.outcomes", "--rows", "0")
+    assert code == 0
+    assert "behaviour.outcomes: outcomes, 15 rows" in out
+    assert "x_1" in out
+
+
+def test_refusals_are_one_sentence(call, made_up, tmp_path):
+    code, _, err = call("show", str(made_up), "nosuch")
+    assert code == 2
+    assert "has no result 'nosuch': it has behaviour.operands" in err
+    code, _, err = call("report", str(tmp_path))
+    assert code == 2
+    assert "holds no run" in err
+    code, _, err = call("report", str(made_up), "--only", "nosuch")
+    assert code == 2
+    assert "no figure or table is called 'nosuch'" in err
