@@ -170,3 +170,14 @@ def test_one_direction_holds_the_flag():
     true = truth.directions[2]["flag"]
     rho = alignment(lab, truth.flag_layer, true[:, None])
     assert all(float(rho[neuron]) > 0.99 for _, neuron in shared)
+
+
+def test_the_flag_is_sought_between_transport_and_read_out():
+    lab, truth = lab_and_truth()
+    role = {"name": "readout_layer", "score": 1.0, "margin": 1.0, "noise": 0.0, "source": "this run", "why": ""}
+    found, lost = {**role, "value": [truth.readout_layer], "found": True}, {**role, "value": [0], "found": False}
+    space = true_space()
+    for row, end in ((found, truth.readout_layer), (lost, lab.network.n_layers)):
+        context = replace(CONTEXT, needs={"k2.trace": Result.of({"roles": [row]}, 0)})
+        layers = k2_flag.candidate_layers(lab, context, space)
+        assert layers == range(space.layer, min(space.layer + k2_flag.CANDIDATES, end))
