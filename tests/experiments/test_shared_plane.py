@@ -1,17 +1,20 @@
 """The shared plane of the planted model, with its true directions: patches, geometry, doses, freezing, words."""
 
+import copy
 from dataclasses import replace
 
 import pytest
 import torch
 from planted_space import CONTEXT, SMALL, lab_and_truth, means, true_space
 
+from numberline.engine.lab import Lab
 from numberline.engine.sites import resid
 from numberline.engine.subspace import Subspace
 from numberline.experiments import k2_dose, k2_freeze, k2_shared, k2_whole, outcomes
 from numberline.experiments.experiment import Context, MissingError, Result
 from numberline.experiments.patches import SPACE, space_of, swapping
 from numberline.methods.answers import Answer
+from numberline.models.loading import wrap
 from numberline.tasks import Task
 from numberline.tasks.counterfactuals import counterfactual
 
@@ -53,6 +56,20 @@ def test_the_answer_turns_where_the_coordinates_cross():
     (boundary,) = result.rows("boundary")
     assert boundary["mean"] == 1.0
     assert boundary["n"] == 72 * SMALL.dose_prompts
+
+
+def test_a_model_that_names_no_operand_has_no_dose_response():
+    lab, space = lab_and_truth()[0], true_space()
+    few = replace(CONTEXT, sizes=replace(SMALL, shared_cloud=60, dose_prompts=2))
+    with pytest.raises(MissingError, match="name either operand"):
+        k2_dose.measure(silenced(lab), few, space)
+
+
+def silenced(lab: Lab) -> Lab:
+    """The same model, whose unembedding favours a token that is no digit."""
+    model = copy.deepcopy(lab.network.model)
+    model.lm_head.weight.data.zero_()
+    return Lab.of(wrap(model, lab.loaded.tokenizer, "silenced"))
 
 
 def test_a_grid_value_that_the_cloud_lacks_takes_the_nearest():

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from numberline.engine.edits import set_coordinates
 from numberline.engine.lab import Lab, Read
-from numberline.experiments.experiment import Context, Result, experiment
+from numberline.experiments.experiment import Context, MissingError, Result, experiment
 from numberline.experiments.patches import SPACE, SharedSpace, space_of, two_numbers
 from numberline.methods.clouds import read
 from numberline.methods.intervals import wilson
@@ -62,6 +62,8 @@ def measure(lab: Lab, context: Context, space: SharedSpace) -> Result:
     flat = [value for row in chosen.operands for value in row]
     tokens = answer_tokens(lab.loaded.tokenizer, task, flat).reshape(-1, 2)
     named = found.argmax.cpu()[:, :, None] == tokens
+    if not bool(named[[first != second for first, second in cells]].any()):
+        raise MissingError("under no setting of the coordinates does the model name either operand of the prompt")
     rows = [_row(grid[i], grid[j], named[number]) for number, (i, j) in enumerate(cells)]
     fraction = torch.tensor([row["mean"] if row["mean"] is not None else torch.nan for row in rows])
     fraction = fraction.reshape(len(grid), -1).masked_fill(torch.eye(len(grid), dtype=torch.bool), torch.nan)

@@ -46,7 +46,7 @@ def edges(
         before = trial.corrupted.value(site)[:, 0].double().cpu()
         after = found.at[site][:, :, 0].double().cpu()
         shifts[:, columns] = (after - before).transpose(1, 2)
-    silent = spread < SILENT * spread.max()
+    silent = spread <= SILENT * spread.max()
     return shifts / spread.double().masked_fill(silent, torch.nan)[:, None]
 
 
