@@ -43,7 +43,7 @@ def plain_logits(model, ids, patch=None):
 
 
 def test_recovery_and_iia_are_those_of_a_plain_forward_pass(lab, trial):
-    model, tokenizer = lab.network.model, lab.loaded.tokenizer
+    model, tokenizer = lab.network.model, lab.tokenizer
     task = trial.task
     texts = {side: [task.prompt(getattr(e, side)) for e in trial.examples] for side in ("clean", "corrupted")}
     ids = {side: tokenizer(text, return_tensors="pt").input_ids for side, text in texts.items()}

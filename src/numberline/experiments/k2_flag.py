@@ -158,7 +158,7 @@ def sign_flags(
     """The flags signed by who wins in the cloud, and the cloud's components along them."""
     task = two_numbers(context)
     operands = cloud(task, context.sizes.shared_cloud, context.seed)
-    (states,) = read(lab, encode(lab.loaded.tokenizer, task, operands), [resid(layer).at("y2")])
+    (states,) = read(lab, encode(lab.tokenizer, task, operands), [resid(layer).at("y2")])
     wins = torch.tensor([task.answer(row) == row[1] for row in operands])
     signed = {
         case: Subspace(flag.basis.cpu(), flag.provenance).signed(states, wins.float()) for case, flag in flags.items()

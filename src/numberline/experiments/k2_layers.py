@@ -34,7 +34,7 @@ def layers(lab: Lab, context: Context) -> Result:
     """From which layer on does a single direction carry the number?"""
     last, known = roles.require(context, "number_layer").layer, context.need("k2.number").subspaces["u"]
     task, sizes = Task(context.kind), context.sizes
-    prompts = encode(lab.loaded.tokenizer, task, cloud(task, sizes.number_cloud, context.seed))
+    prompts = encode(lab.tokenizer, task, cloud(task, sizes.number_cloud, context.seed))
     places = [Place(operand, resid(layer).at(operand)) for layer in range(last + 1) for operand in task.operands]
     found = [
         Cloud.of(lab, place, x, prompts)

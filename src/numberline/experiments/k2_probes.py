@@ -40,7 +40,7 @@ GROUP_BYTES = 2**30
 def probes(lab: Lab, context: Context) -> Result:
     """What of each number can be read off linearly, and where?"""
     task, network = Task(context.kind), lab.network
-    prompts = encode(lab.loaded.tokenizer, task, cloud(task, context.sizes.number_cloud, context.seed))
+    prompts = encode(lab.tokenizer, task, cloud(task, context.sizes.number_cloud, context.seed))
     tokens = question_tokens(lab, prompts)
     targets, held_out = targets_of(prompts), split(len(prompts), context.seed)
     group = max(GROUP_BYTES // (len(prompts) * len(tokens) * network.d_model * 4), 1)

@@ -46,7 +46,7 @@ def shortcut(lab: Lab, context: Context) -> Result:
     (fit,) = das.fit(
         lab, trials["fitting"], place.site, seeds=(context.seed,), progress=lambda done: count(done * sizes.fitting)
     )
-    prompts = encode(lab.loaded.tokenizer, task, cloud(task, sizes.number_cloud, context.seed))
+    prompts = encode(lab.tokenizer, task, cloud(task, sizes.number_cloud, context.seed))
     seen = Cloud.of(lab, place, clouds.read(lab, prompts, [place.site])[0], prompts)
     learned = seen.signed(fit.subspace)
     random = das.random_subspaces(lab.network.d_model, 1, RANDOM_DRAWS, context.seed)

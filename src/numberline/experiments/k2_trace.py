@@ -51,7 +51,7 @@ def question_tokens(lab: Lab, prompts: Prompts) -> list[dict[str, Any]]:
     return [
         {
             "token": token,
-            "token_text": str(lab.loaded.tokenizer.decode([ids[token]])),
+            "token_text": str(lab.tokenizer.decode([ids[token]])),
             "position": names.get(token, ""),
         }
         for token in range(prompts.positions["y1.first"], len(ids))

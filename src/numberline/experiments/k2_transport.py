@@ -53,7 +53,7 @@ def transport(lab: Lab, context: Context) -> Result:
     (fit,) = das.fit(
         lab, trials["fitting"], place.site, seeds=(context.seed,), progress=lambda done: count(done * sizes.fitting)
     )
-    prompts = encode(lab.loaded.tokenizer, task, cloud(task, sizes.shared_cloud, context.seed))
+    prompts = encode(lab.tokenizer, task, cloud(task, sizes.shared_cloud, context.seed))
     output, weights = clouds.read(lab, prompts, [place.site, pattern(role.layer, role.head).at("y2")])
     seen = Cloud.of(lab, place, output, prompts, position="y2")
     v1 = seen.signed(fit.subspace)

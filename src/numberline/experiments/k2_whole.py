@@ -80,7 +80,7 @@ def measure(lab: Lab, context: Context, space: SharedSpace, flag: Patch | None) 
         examples = trial(lab, context, case)
         decoded = lab.decode(examples.corrupted, [patches[name](examples) for name in names], examples.task.digits + 1)
         for name, tokens in zip(names, decoded, strict=True):
-            answers = read_answers(lab.loaded.tokenizer, tokens)
+            answers = read_answers(lab.tokenizer, tokens)
             first = (tokens[:, 0] == examples.tokens[:, 0]).double()
             exact = torch.tensor([answer.number == e.r for answer, e in zip(answers, examples.examples, strict=True)])
             for metric, hits in (("first", first), ("whole", exact.double())):

@@ -58,7 +58,7 @@ def measure(lab: Lab, context: Context, number_layer: int, u: Float[Tensor, " d"
         conditions = [patch(examples) for patch in named.values()]
         decoded = lab.decode(examples.corrupted, conditions, task.digits + 1)
         for name, tokens in zip(named, decoded, strict=True):
-            answers = read_answers(lab.loaded.tokenizer, tokens)
+            answers = read_answers(lab.tokenizer, tokens)
             kinds = [sort(task, e, answer.number) for e, answer in zip(examples.examples, answers, strict=True)]
             for kind in KINDS:
                 share = wilson([found == kind for found in kinds]).columns

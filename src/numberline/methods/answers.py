@@ -45,12 +45,12 @@ def answer(
     lab: Lab, task: Task, operands: Sequence[Sequence[int]], progress: Callable[[int], object] = lambda _: None
 ) -> tuple[Answer, ...]:
     """What the un-edited model answers to the task's prompts; `progress` is told how many were answered just now."""
-    prompts = encode(lab.loaded.tokenizer, task, operands)
+    prompts = encode(lab.tokenizer, task, operands)
     size, answers = batch_size(lab, prompts), list[Answer]()
     for start in range(0, len(prompts), size):
         recording = lab.record(prompts[start : start + size])
         decoded = lab.decode(recording, [[]], steps=task.digits + 1)[0]
-        answers += read_answers(lab.loaded.tokenizer, decoded)
+        answers += read_answers(lab.tokenizer, decoded)
         progress(len(recording))
     return tuple(answers)
 

@@ -40,7 +40,7 @@ class Fields:
 def receptive_fields(lab: Lab, task: Task, places: Sequence[Place], stride: int, position: str = "y2") -> Fields:
     """The fields of neurons of a two-operand task."""
     axis = field_values(task, stride)
-    recording = lab.record(encode(lab.loaded.tokenizer, task, field_grid(task, stride)))
+    recording = lab.record(encode(lab.tokenizer, task, field_grid(task, stride)))
     raw = torch.zeros(len(places), len(axis) ** 2)
     for layer in sorted({layer for layer, _ in places}):
         rows = [i for i, place in enumerate(places) if place[0] == layer]

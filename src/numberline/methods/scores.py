@@ -64,7 +64,7 @@ class Trial:
 
 def record_trial(lab: Lab, task: Task, examples: Sequence[Counterfactual], keep: Sequence[Keep] = ()) -> Trial:
     """Record both sides of counterfactuals."""
-    tokenizer = lab.loaded.tokenizer
+    tokenizer = lab.tokenizer
     tokens = answer_ids(tokenizer, task, examples)
     clean, corrupted = (
         lab.record(encode(tokenizer, task, operands), keep)
