@@ -9,6 +9,7 @@ lab.decode(corrupted, [swap(…)], steps=3)
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -69,6 +70,11 @@ class Lab:
     def network(self) -> Network:
         """The model's parts."""
         return self.loaded.network
+
+    @property
+    def tokenizer(self) -> Any:
+        """The model's tokenizer."""
+        return self.loaded.tokenizer
 
     def cost(self, prompts: Prompts, keep: Iterable[Keep] = (), dtype: torch.dtype | None = None) -> int:
         """Bytes that recording these prompts would hold."""
