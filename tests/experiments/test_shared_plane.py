@@ -69,7 +69,7 @@ def silenced(lab: Lab) -> Lab:
     """The same model, whose unembedding favours a token that is no digit."""
     model = copy.deepcopy(lab.network.model)
     model.lm_head.weight.data.zero_()
-    return Lab.of(wrap(model, lab.loaded.tokenizer, "silenced"))
+    return Lab.of(wrap(model, lab.tokenizer, "silenced"))
 
 
 def test_a_grid_value_that_the_cloud_lacks_takes_the_nearest():

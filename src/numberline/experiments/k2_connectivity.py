@@ -47,7 +47,7 @@ def measure(lab: Lab, context: Context, shared: Sequence[Place]) -> Result:
     task = two_numbers(context)
     operands = cloud(task, context.sizes.edge_cloud, context.seed)
     ends = sorted({layer for layer, _ in targets})
-    found = read(lab, encode(lab.loaded.tokenizer, task, operands), [neurons(layer).at("y2") for layer in ends])
+    found = read(lab, encode(lab.tokenizer, task, operands), [neurons(layer).at("y2") for layer in ends])
     spread = spreads(dict(zip(ends, found, strict=True)), targets)
     count = context.meter(len(CASES) * len(sources) * context.sizes.evaluation)
     weights = virtual_weights(lab, sources, targets)
