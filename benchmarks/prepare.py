@@ -76,10 +76,10 @@ def model(name: str, folder: Path) -> Path:
     return made
 
 
-def examples(name: str, workload: str, source: Path) -> Examples:
+def examples(name: str, workload: str, source: Path, number: int | None = None, steps: int | None = None) -> Examples:
     """The first counterfactuals of the evaluation pool, both cases, in the built-in tokenizer's ids."""
     task, tokenizer, size = Task(), AutoTokenizer.from_pretrained(BUILT_IN / "tiny"), MODELS[name]
-    tuples = pool(task).evaluation[: size.examples(workload)]
+    tuples = pool(task).evaluation[: number or size.examples(workload)]
     config = json.loads((source / "config.json").read_text())
     cases = {}
     for case in ("y1", "y2"):
@@ -93,7 +93,7 @@ def examples(name: str, workload: str, source: Path) -> Examples:
         y1=clean.positions["y1"],
         y2=clean.positions["y2"],
         layer=config["num_hidden_layers"] // 2,
-        steps=size.steps,
+        steps=steps or size.steps,
         start=torch.randn(config["hidden_size"], 1, generator=torch.Generator().manual_seed(SEED)),
     )
 

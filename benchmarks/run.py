@@ -1,6 +1,6 @@
 """How fast is the engine? It runs beside plain hooks and three other tools, on the same examples, results compared.
 
-usage: python benchmarks/run.py [--models tiny,large] [--tools …] [--workloads …] [--folder .bench]
+usage: python benchmarks/run.py [--models tiny,large] [--tools …] [--workloads …] [--folder .bench] [--resume]
 
 1. The models, the examples and an environment for each other tool are made in .bench, if they are not there.
 2. Every (model, workload, tool) runs in a process of its own, one after the other (see worker.py).
@@ -42,9 +42,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--tools", default=",".join(tools.NAMES), help=f"of {', '.join(tools.NAMES)}")
     parser.add_argument("--workloads", default=",".join(WORKLOADS), help=f"of {', '.join(WORKLOADS)}")
     parser.add_argument("--folder", type=Path, default=HERE.parent / ".bench", help="models, environments, results")
+    parser.add_argument("--examples", type=int, help="examples of each case, instead of the number in prepare.py")
+    parser.add_argument("--steps", type=int, help="steps of the DAS fit, instead of 100")
+    parser.add_argument("--results", type=Path, help="where the measurements go, instead of FOLDER/results.json")
+    parser.add_argument("--resume", action="store_true", help="keep what was measured before on the same examples")
     asked = parser.parse_args(arguments)
     folder: Path = asked.folder.resolve()
-    peaks = [matmul_peak()]
+    folder.mkdir(parents=True, exist_ok=True)
+    results: Path = asked.results or folder / "results.json"
+    before = json.loads(results.read_text()) if asked.resume and results.exists() else {"peaks": [], "runs": []}
+    peaks: list[float] = before["peaks"]
     records: list[Record] = []
     for name in asked.models.split(","):
         try:
@@ -53,16 +60,21 @@ def main(arguments: list[str] | None = None) -> None:
             print(f"{name}: not measured, {error}", file=sys.stderr)
             continue
         for workload in asked.workloads.split(","):
-            examples = prepare.examples(name, workload, model)
-            examples.save(folder / "examples" / f"{name}-{workload}.safetensors")
-            found = [measure(folder, name, model, workload, tool) for tool in asked.tools.split(",")]
-            compare(folder, found)
-            count(found, model, examples)
+            examples = prepare.examples(name, workload, model, asked.examples, asked.steps)
+            digest = examples.save(folder / "examples" / f"{name}-{workload}.safetensors")
+            same = {run["tool"]: run for run in before["runs"] if (run["model"], run["examples"]) == (name, digest)}
+            found: list[Record] = []
+            for tool in asked.tools.split(","):
+                peaks.append(matmul_peak())
+                new = same.get(tool) or measure(folder, name, model, workload, tool)
+                found.append(new | {"examples": digest, "n": len(examples.cases["y1"].clean)})
+                compare(folder, found)
+                count(found, model, examples)
+                result = {"machine": describe(), "matmul_peak": max(peaks), "peaks": peaks, "runs": records + found}
+                results.write_text(json.dumps(result, indent=1))
             records += found
-            peaks.append(matmul_peak())
-            result = {"machine": describe(), "matmul_peak": max(peaks), "peaks": peaks, "runs": records}
-            (folder / "results.json").write_text(json.dumps(result, indent=1))
-    print(table.markdown(json.loads((folder / "results.json").read_text())))
+    if records:
+        print(table.markdown(result))
 
 
 def measure(folder: Path, name: str, model: Path, workload: str, tool: str) -> Record:
@@ -87,7 +99,7 @@ def measure(folder: Path, name: str, model: Path, workload: str, tool: str) -> R
         record["failed"] = last_line(error.stderr)
     else:
         record |= json.loads(Path(f"{out}.json").read_text())
-        record["result"] = f"{out}.safetensors"
+        record["result"] = f"out/{out.name}.safetensors"
     print(record.get("failed", f"{record.get('seconds', 0):.2f} s"), file=sys.stderr, flush=True)
     return record
 
@@ -100,7 +112,7 @@ def last_line(text: str) -> str:
 
 def compare(folder: Path, found: list[Record]) -> None:
     """Each result against plain hooks' (the first tool that has one), and how much there was to find."""
-    results = {record["tool"]: load_file(record["result"])["result"] for record in found if "result" in record}
+    results = {record["tool"]: load_file(folder / record["result"])["result"] for record in found if "result" in record}
     if not results:
         return
     reference = results.get("plain", next(iter(results.values())))
@@ -108,7 +120,6 @@ def compare(folder: Path, found: list[Record]) -> None:
         result = results.get(record["tool"])
         if result is None:
             continue
-        record["result"] = str(Path(record["result"]).relative_to(folder))
         record["effect"] = effect(record["workload"], reference)
         same = result.shape == reference.shape
         record["difference"] = float((result - reference).abs().max()) if same else None

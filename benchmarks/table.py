@@ -1,5 +1,8 @@
-"""The measurements as Markdown."""
+"""The measurements as Markdown: python benchmarks/table.py .bench/results.json prints a run's table again."""
 
+import json
+import sys
+from pathlib import Path
 from typing import Any
 
 Record = dict[str, Any]
@@ -47,8 +50,8 @@ def machine(result: Record) -> str:
 def seconds(runs: list[Record]) -> str:
     """Every tool on every workload."""
     lines = [
-        "| workload | tool | seconds | plain hooks take | peak memory | largest difference |",
-        "|---|---|--:|--:|--:|--:|",
+        "| workload | tool | seconds | plain hooks take | CPU seconds | peak memory | largest difference |",
+        "|---|---|--:|--:|--:|--:|--:|",
     ]
     for workload in dict.fromkeys(run["workload"] for run in runs):
         mine = [run for run in runs if run["workload"] == workload]
@@ -56,10 +59,11 @@ def seconds(runs: list[Record]) -> str:
         for run in mine:
             cells = [TITLES[workload], NAMES[run["tool"]]]
             if "failed" in run:
-                cells += [run["failed"].replace("|", "/"), "", "", ""]
+                cells += [run["failed"].replace("|", "/"), "", "", "", ""]
             else:
                 cells.append(number(run["seconds"]))
                 cells.append(f"{reference['seconds'] / run['seconds']:.1f}×" if reference else "")
+                cells.append(number(run["cpu_seconds"]))
                 cells.append(f"{run['peak_bytes'] / 2**30:.2f} GiB")
                 cells.append(f"{run['difference']:.1g} of {run['effect']:.2g}")
             lines.append(f"| {' | '.join(cells)} |")
@@ -106,3 +110,7 @@ def footnotes(runs: list[Record]) -> str:
 def number(value: float) -> str:
     """Three digits."""
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+if __name__ == "__main__":
+    print(markdown(json.loads(Path(sys.argv[1]).read_text())), end="")

@@ -11,6 +11,7 @@
 Every tool also makes its own un-edited runs, and they count. All give tensors of the same shapes, which are compared.
 """
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -58,14 +59,15 @@ class Examples:
         """The question's tokens."""
         return range(self.prefix, self.length)
 
-    def save(self, path: Path) -> None:
-        """Write everything to one safetensors file."""
+    def save(self, path: Path) -> str:
+        """Write everything to one safetensors file; gives its digest."""
         tensors = {"start": self.start}
         for name, case in self.cases.items():
             tensors |= {f"{name}.{part}": getattr(case, part) for part in PARTS}
         numbers = {key: getattr(self, key) for key in ("prefix", "y1", "y2", "layer", "steps")}
         path.parent.mkdir(parents=True, exist_ok=True)
         save_file({key: tensor.contiguous() for key, tensor in tensors.items()}, path, {"numbers": json.dumps(numbers)})
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
     @classmethod
     def load(cls, path: Path) -> "Examples":

@@ -10,6 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 WORKLOADS = ("trace", "das", "attribution", "heads")
+MODULES = ("operations", "picture", "prepare", "run", "table", "tools")
 
 
 class Products(TorchDispatchMode):
@@ -30,7 +31,7 @@ def bench(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bench")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(Path(__file__).parents[1] / "benchmarks")
-        modules = {name: importlib.import_module(name) for name in ("run", "operations", "prepare", "table", "tools")}
+        modules = {name: importlib.import_module(name) for name in MODULES}
         model = modules["prepare"].model("toy", folder)
         examples = {workload: modules["prepare"].examples("toy", workload, model) for workload in WORKLOADS}
         names = ("plain", "plain-last", "plain-prefix", "engine")
@@ -87,7 +88,8 @@ def test_examples_are_read_as_they_were_written(bench):
 
 
 def test_the_table_says_what_failed(bench):
-    ran = {"seconds": 2.0, "operations": 4e9, "peak_bytes": 2**30, "difference": 1e-6, "effect": 0.5, "neighbours": 0.0}
+    ran = {"seconds": 2.0, "cpu_seconds": 3.5, "operations": 4e9, "peak_bytes": 2**30, "neighbours": 0.0}
+    ran |= {"difference": 1e-6, "effect": 0.5}
     runs = [
         {"model": "toy", "workload": "trace", "tool": "plain", **ran, "operations": 9e10, "seconds": 50.0},
         {"model": "toy", "workload": "trace", "tool": "engine", **ran},
@@ -95,6 +97,10 @@ def test_the_table_says_what_failed(bench):
     ]
     about = {"processor": "P", "cores": 2, "threads": 2, "capability": "", "memory_gib": 8, "system": "", "torch": "2"}
     text = bench.table.markdown(json.loads(json.dumps({"machine": about, "matmul_peak": 4e9, "runs": runs})))
-    assert "| causal trace | **numberline** | 2 | 25.0× | 1.00 GiB | 1e-06 of 0.5 |" in text
+    assert "| causal trace | **numberline** | 2 | 25.0× | 3.5 | 1.00 GiB | 1e-06 of 0.5 |" in text
     assert "| causal trace | pyvene | could not be installed: no wheel |" in text
     assert "| causal trace | 4 G | 22.5× | 2 | 25.0× |  | 50% |" in text
+
+
+def test_the_picture_in_the_documentation_is_the_one_that_is_drawn(bench):
+    assert (Path(__file__).parents[1] / "docs/engine-law.svg").read_text() == bench.picture.svg()
