@@ -231,21 +231,20 @@ def _iia(facts: Facts, id: str, condition: str, case: str) -> str:
 
 
 def beside_the_paper(facts: Facts) -> TableContent:
-    """Table app-whole-iia beside the paper's."""
+    """Table app-whole-iia beside the paper's, a row for each patch and case."""
     paper = paper_values()
     result = facts.run.result("k2.whole").table("whole")
     rows = []
     for row in paper.whole:
-        cells = [patch_words(row.patch, facts)]
-        for case in CASES:
+        for case, theirs in row.scores.items():
+            cells = [patch_words(row.patch, facts), case]
             for place, metric in enumerate(("first", "whole")):
                 found = result.where(condition=row.patch, case=case, metric=metric).rows
-                cells.append(estimate(found[0], 3) if found else "–")
-                cells.append(number(row.scores[case][place], 3) if case in row.scores else "–")
-        rows.append(cells)
-    columns = ["patch", *(["first digit", "paper", "whole number", "paper"] * 2)]
+                cells += [estimate(found[0], 3) if found else "not measured", number(theirs[place], 3)]
+            rows.append(cells)
     lead = (
         f"IIA on the first digit and on the whole number, with 95 % intervals, beside the paper's on {paper.model} "
         f"(n = {count(result.rows[0]['n'])} here, 400 there)"
     )
-    return TableContent(caption(facts, lead), columns, rows, spans=[("", 1), ("y1 perturbed", 4), ("y2 perturbed", 4)])
+    columns = ["patch", "case", "first digit", "paper", "whole number", "paper"]
+    return TableContent(caption(facts, lead), columns, rows)

@@ -55,24 +55,19 @@ def html(facts: Facts, made: Made) -> str:
 
 def _entry(facts: Facts, made: Made, label: str) -> dict[str, Any]:
     """A figure, a table, or why there is none."""
-    entry: dict[str, Any] = {
-        "label": label,
-        "kind": "missing",
-        "reason": made.skipped.get(label, "it was not drawn yet"),
-    }
-    if label in made.figures:
-        picture = facts.run.path / "figures" / f"{file_name(label)}.svg"
-        if picture.is_file():
-            coded = base64.b64encode(picture.read_bytes()).decode()
-            entry |= {"kind": "figure", "caption": made.figures[label], "source": f"data:image/svg+xml;base64,{coded}"}
+    heading = FIGURES[label].heading if label in FIGURES else TABLES[label].heading
+    entry: dict[str, Any] = {"label": label, "heading": heading, "kind": "missing"}
+    entry["reason"] = made.skipped.get(label, "it was not drawn yet")
+    picture = facts.run.path / "figures" / f"{file_name(label)}.svg"
+    if label in made.figures and picture.is_file():
+        coded = base64.b64encode(picture.read_bytes()).decode()
+        entry |= {"kind": "figure", "caption": made.figures[label], "source": f"data:image/svg+xml;base64,{coded}"}
     elif label in made.tables:
         try:
             content = TABLES[label].make(facts)
         except CannotDrawError as reason:
             return entry | {"reason": str(reason)}
         entry |= {"kind": "table", "caption": content.caption, "columns": plain_heads(content), "rows": content.rows}
-    if label in FIGURES:
-        entry["heading"] = FIGURES[label].heading
     return entry
 
 

@@ -82,6 +82,11 @@ class TableSpec:
     needs: tuple[str, ...]
     make: Callable[[Facts], TableContent]
 
+    @property
+    def heading(self) -> str:
+        """Its one-line title: the first line of the docstring."""
+        return (self.make.__doc__ or self.label).strip().splitlines()[0].rstrip(".")
+
 
 def table(label: str, needs: Sequence[str]) -> Callable[[Callable[[Facts], TableContent]], TableSpec]:
     """Make a table of a function."""
