@@ -87,4 +87,4 @@ def test_reasons_are_shown(path):
 
 
 def test_the_command_that_makes_it_again(path):
-    assert command(Facts(Stored.open(path))) == "numberline run <script>alert(1)</script> & co --size quick"
+    assert command(Facts(Stored.open(path))) == "numberline run '<script>alert(1)</script> & co' --size quick"

@@ -5,6 +5,7 @@ that comes from a model, a path or a prompt is escaped (jinja2's autoescape). It
 """
 
 import base64
+import shlex
 from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -98,4 +99,4 @@ def command(facts: Facts) -> str:
     options += [f"--seed {chosen['seed']}"] if chosen.get("seed") not in (None, 52) else []
     for name, value in chosen.get("roles", {}).items():
         options.append(f"--role {name}={('.' if '_head' in name else ',').join(map(str, value))}")
-    return " ".join(["numberline run", str(chosen.get("model", "MODEL")), *options])
+    return " ".join(["numberline run", shlex.quote(str(chosen.get("model", "MODEL"))), *options])
