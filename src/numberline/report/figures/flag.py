@@ -63,8 +63,8 @@ def _alignment(case: str) -> Panel:
             axes.axvline(value, color=style.COLOURS["flag"], linewidth=0.9, label=None if number_ else "shared neurons")
         axes.set(xlabel=rf"alignment $\rho_j$ with the flag ($y_{case[1]}$)", ylabel="neurons")
         if shared.any():
-            low, high = axes.get_ylim()
-            axes.set_ylim(low, high**1.25 if high > 1 else high)
+            high = axes.get_ylim()[1]
+            axes.set_ylim(0.7, high**1.25 if high > 1 else high)
             axes.legend(loc="upper right", frameon=True, facecolor="white", edgecolor="none", framealpha=0.9)
         axes.set_title(f"write directions ($y_{case[1]}$ perturbed)", loc="left")
         layer = table.rows[0]["layer"] if len(table) else "?"

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
-from matplotlib.ticker import SymmetricalLogLocator
+from matplotlib.ticker import FixedLocator
 
 from numberline.report import panels, style
 from numberline.report.facts import Facts, join
@@ -12,6 +12,8 @@ from numberline.report.stored import Array, CannotDrawError, Row, Table
 from numberline.report.words import count, estimate, number
 
 CASES = ("y1", "y2")
+CLIPPED = 3.0
+"""Standard deviations at which the colours of causal edges end, where some edges are far larger."""
 SHADES = {style.CASE_TITLE[case]: style.colour(case) for case in CASES}
 
 
@@ -95,7 +97,7 @@ def _scores(axes: Axes, facts: Facts) -> str:
     table = result.table("scores")
     y1, y2, shared = table.array("y1"), table.array("y2"), table.array("shared").astype(bool)
     largest = max(panels.signed_range(y1, y2), 1e-9)
-    linear = max(float(np.quantile(np.abs(np.concatenate([y1, y2])), 0.9)), largest * 1e-4)
+    linear = max(float(np.quantile(np.abs(np.concatenate([y1, y2])), 0.9)), largest * 5e-3)
     axes.scatter(
         y1[~shared], y2[~shared], s=3, color=style.COLOURS["random"], linewidths=0, rasterized=True, label="all"
     )
@@ -106,8 +108,8 @@ def _scores(axes: Axes, facts: Facts) -> str:
     axes.set_yscale("symlog", linthresh=linear)
     for line in (axes.axhline, axes.axvline):
         line(0, color=style.COLOURS["faint"], linewidth=0.6, zorder=0)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(_few_ticks(linear))
+    for axis, scores in ((axes.xaxis, y1), (axes.yaxis, y2)):
+        axis.set_major_locator(_few_ticks(linear, max(panels.signed_range(scores), 1e-9)))
     axes.set(xlabel="score, $y_1$ perturbed", ylabel="score, $y_2$ perturbed")
     low, high = axes.get_ylim()
     axes.set_ylim(low, high * 8)
@@ -119,10 +121,11 @@ def _scores(axes: Axes, facts: Facts) -> str:
     )
 
 
-def _few_ticks(linear: float) -> SymmetricalLogLocator:
-    locator = SymmetricalLogLocator(base=10, linthresh=linear)
-    locator.set_params(numticks=5)
-    return locator
+def _few_ticks(linear: float, largest: float) -> FixedLocator:
+    """Zero and at most two powers of ten on either side, clear of the axis's linear part."""
+    powers = list(range(int(np.ceil(np.log10(3 * linear))), int(np.floor(np.log10(largest))) + 1))
+    ticks = [10.0**power for power in powers[-1::-2][:2]] or [float(f"{largest:.0e}")]
+    return FixedLocator([-tick for tick in ticks] + [0.0] + ticks)
 
 
 def by_layer(shared: Table) -> str:
@@ -222,14 +225,18 @@ def _edges(case: str) -> Panel:
         result = facts.run.result("k2.connectivity")
         table, both = result.table("edges").where(case=case), result.tensor("edges")
         matrix = both[CASES.index(case)]
-        image = _matrix(axes, facts, matrix, panels.signed_range(both))
+        # A later neuron that hardly varies makes edges of thousands of its deviations: they must not hide the rest.
+        limit = panels.signed_range(both)
+        shown = limit if limit <= 3 * CLIPPED else CLIPPED
+        image = _matrix(axes, facts, matrix, shown)
         axes.set_title(f"edges, {style.CASE_TITLE[case]}", loc="left")
         panels.colour_bar(axes, image, "shift (s.d.)")
         strongest = max(table, key=lambda row: abs(row["mean"]))
         return (
             f"Causal edges with {case} perturbed: the shift of the later neuron's activation, in units of its standard "
             f"deviation, when only the earlier neuron is set to its clean value; strongest L{strongest['from_layer']}#"
-            f"{strongest['from_neuron']} to L{strongest['to_layer']}#{strongest['to_neuron']}, {estimate(strongest)}."
+            f"{strongest['from_neuron']} to L{strongest['to_layer']}#{strongest['to_neuron']}, {estimate(strongest)}"
+            f"{'' if shown == limit else f' (colours are clipped at {number(shown, 0)})'}."
         )
 
     return panel
