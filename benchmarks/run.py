@@ -15,6 +15,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ import operations
 import prepare
 import table
 import tools
-from machine import describe, matmul_peak
+from machine import describe, machine_seconds, matmul_peak
 from workloads import WORKLOADS, Examples
 
 HERE = Path(__file__).parent
@@ -45,6 +46,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--examples", type=int, help="examples of each case, instead of the number in prepare.py")
     parser.add_argument("--steps", type=int, help="steps of the DAS fit, instead of 100")
     parser.add_argument("--results", type=Path, help="where the measurements go, instead of FOLDER/results.json")
+    parser.add_argument(
+        "--quiet", type=float, default=1.0, help="wait until others use less than this share of the cores"
+    )
     parser.add_argument("--resume", action="store_true", help="keep what was measured before on the same examples")
     asked = parser.parse_args(arguments)
     folder: Path = asked.folder.resolve()
@@ -52,7 +56,7 @@ def main(arguments: list[str] | None = None) -> None:
     results: Path = asked.results or folder / "results.json"
     before = json.loads(results.read_text()) if asked.resume and results.exists() else {"peaks": [], "runs": []}
     peaks: list[float] = before["peaks"]
-    records: list[Record] = []
+    records: list[Record] = before["runs"]
     for name in asked.models.split(","):
         try:
             model = prepare.model(name, folder)
@@ -62,19 +66,43 @@ def main(arguments: list[str] | None = None) -> None:
         for workload in asked.workloads.split(","):
             examples = prepare.examples(name, workload, model, asked.examples, asked.steps)
             digest = examples.save(folder / "examples" / f"{name}-{workload}.safetensors")
-            same = {run["tool"]: run for run in before["runs"] if (run["model"], run["examples"]) == (name, digest)}
-            found: list[Record] = []
+            earlier = [run for run in records if (run["model"], run["workload"]) == (name, workload)]
+            records = [run for run in records if run not in earlier]
+            found = {run["tool"]: run for run in earlier if run["examples"] == digest}
             for tool in asked.tools.split(","):
+                if tool in found and found[tool].get("neighbours", 0.0) <= asked.quiet:
+                    continue
+                wait_for_quiet(asked.quiet)
                 peaks.append(matmul_peak())
-                new = same.get(tool) or measure(folder, name, model, workload, tool)
-                found.append(new | {"examples": digest, "n": len(examples.cases["y1"].clean)})
+                new = measure(folder, name, model, workload, tool)
+                found[tool] = new | {"examples": digest, "n": len(examples.cases["y1"].clean)}
                 compare(folder, found)
-                count(found, model, examples)
-                result = {"machine": describe(), "matmul_peak": max(peaks), "peaks": peaks, "runs": records + found}
-                results.write_text(json.dumps(result, indent=1))
-            records += found
-    if records:
-        print(table.markdown(result))
+                count(list(found.values()), model, examples)
+                result = {"matmul_peak": max(peaks), "peaks": peaks, "runs": in_order(records + list(found.values()))}
+                results.write_text(json.dumps({"machine": describe()} | result, indent=1))
+            records += found.values()
+    if results.exists():
+        print(table.markdown(json.loads(results.read_text())))
+
+
+def in_order(records: list[Record]) -> list[Record]:
+    """As the table shows them."""
+    order = list(prepare.MODELS), list(WORKLOADS), list(tools.NAMES)
+    return sorted(
+        records,
+        key=lambda run: [
+            names.index(run[key]) for names, key in zip(order, ("model", "workload", "tool"), strict=True)
+        ],
+    )
+
+
+def wait_for_quiet(share: float) -> None:
+    """Wait until all other processes together use less than a share of the machine for five seconds."""
+    while share < 1:
+        busy, start = machine_seconds(), time.monotonic()
+        time.sleep(5)
+        if (machine_seconds() - busy) / ((time.monotonic() - start) * (os.cpu_count() or 1)) <= share:
+            return
 
 
 def measure(folder: Path, name: str, model: Path, workload: str, tool: str) -> Record:
@@ -110,16 +138,14 @@ def last_line(text: str) -> str:
     return lines[-1][:200] if lines else "no message"
 
 
-def compare(folder: Path, found: list[Record]) -> None:
+def compare(folder: Path, found: dict[str, Record]) -> None:
     """Each result against plain hooks' (the first tool that has one), and how much there was to find."""
-    results = {record["tool"]: load_file(folder / record["result"])["result"] for record in found if "result" in record}
+    results = {tool: load_file(folder / run["result"])["result"] for tool, run in found.items() if "result" in run}
     if not results:
         return
     reference = results.get("plain", next(iter(results.values())))
-    for record in found:
-        result = results.get(record["tool"])
-        if result is None:
-            continue
+    for tool, result in results.items():
+        record = found[tool]
         record["effect"] = effect(record["workload"], reference)
         same = result.shape == reference.shape
         record["difference"] = float((result - reference).abs().max()) if same else None

@@ -21,6 +21,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 import tools
+from machine import machine_seconds
 from workloads import Case, Examples
 
 QUICK, TIMES = 20.0, 3
@@ -74,16 +75,6 @@ def peak_bytes() -> int:
     """The largest resident memory of this process since `reset_peak`."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-
-def machine_seconds() -> float:
-    """CPU seconds that all processes together have used (Linux; elsewhere 0)."""
-    try:
-        fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
-    except OSError:
-        return 0.0
-    user, nice, system = (int(field) for field in fields[:3])
-    return (user + nice + system) / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> None:
