@@ -57,6 +57,8 @@ def test_a_small_margin_is_called_weak():
         (({"last": 1.0}, {"last": 1.0}), "never recovers more"),
         (({"y1": 0.04}, {"last": 1.0}), "never recovers more"),  # more than later tokens, yet no effect
         (({"y1": 0.9}, {"y1": 0.9}), "after the last layer"),
+        # Seen on a real 0.5 B model: y1's effect stays at its first digit until the last token reads it.
+        (({"y1.first": 1.0, "y1": 0.11}, {"y1.first": 0.9, "y1": 0.1}, {"last": 1.0}), "never recovers more"),
     ],
 )
 def test_a_number_layer_that_is_not_there(levels, why):

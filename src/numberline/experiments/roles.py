@@ -3,7 +3,8 @@
 Every rule is a pure function from an evidence table to a Role. Scores are pooled recoveries (methods/scores.py).
 
 1. `number_layer`: the last layer before the effect of y1 leaves y1's position. In the causal trace of case y1: the last
-   layer at which restoring y1's last token recovers at least as much as restoring any later token.
+   layer at which restoring y1's last token recovers at least as much as restoring any other token. A model that answers
+   from leading digits alone has y1's effect at its first token all the way, and no number layer.
 2. `transport_head`: in the next layer, at y2's position (case y1), the head whose interchange together with the
    co-patch along v2 recovers most over the co-patch alone.
 3. `comparator_mlps`: the two MLPs (two stages, as in the paper) whose freezing costs the patch of the (v1, v2) plane
@@ -108,10 +109,11 @@ def number_layer(trace: Sequence[Row]) -> Role:
     later = {
         layer: max((row for row in rows if row["layer"] == layer and row["token"] > y1), key=_mean) for layer in here
     }
-    held = [layer for layer in sorted(here) if here[layer]["mean"] >= later[layer]["mean"] and _is_effect(here[layer])]
+    most = {layer: max(row["mean"] for row in rows if row["layer"] == layer) for layer in here}
+    held = [layer for layer in sorted(here) if here[layer]["mean"] >= most[layer] and _is_effect(here[layer])]
     if not held:
         best = max(here.values(), key=_mean)
-        return _none("number_layer", best, "restoring y1's position never recovers more than every later token")
+        return _none("number_layer", best, "restoring y1's position never recovers more than every other token")
     layer = held[-1]
     if layer + 1 not in here:
         return _none("number_layer", here[layer], "the effect of y1 is still at y1's position after the last layer")
