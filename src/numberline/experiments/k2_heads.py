@@ -14,14 +14,19 @@ Tables
 - `roles`: transport_head.
 """
 
-from numberline.engine.edits import swap
+from collections.abc import Callable
+from typing import Any
+
+from numberline.engine.edits import Edit, swap
 from numberline.engine.lab import Lab
 from numberline.engine.sites import head, resid
 from numberline.experiments import roles
 from numberline.experiments.experiment import Context, MissingError, Result, experiment
 from numberline.experiments.patches import trial as recorded
 from numberline.methods.intervals import ratio
-from numberline.methods.scores import score
+from numberline.methods.scores import Trial, score
+
+Rows = list[dict[str, Any]]
 
 
 @experiment("k2.heads", needs=("k2.trace", "k2.number"), feeds=("number-reps",))
@@ -29,20 +34,42 @@ def heads(lab: Lab, context: Context) -> Result:
     """Which head carries the first number to the second's position?"""
     number_layer = roles.require(context, "number_layer").layer
     v2 = context.need("k2.number").subspaces["v2"]
-    layer, all_heads = number_layer + 1, range(lab.network.n_heads)
-    if layer >= lab.network.n_layers:
-        raise MissingError(f"no layer follows the number layer {number_layer}, so no head can carry the number on")
+    layer = layer_after(lab, number_layer)
     trial = recorded(lab, context, "y1")
+    count = context.meter((1 + 2 * lab.network.n_heads) * len(trial))
     together = swap(resid(number_layer).at("y2"), trial.clean, v2)
-    alone = [swap(head(layer, number).at("y2"), trial.clean) for number in all_heads]
-    conditions = [[together], *([together, edit] for edit in alone), *([edit] for edit in alone)]
+    rows, excess = sweep_heads(lab, trial, layer, "y2", {"v2": together}, count, alone=True)
+    found = roles.settle(lab, context, roles.leading_head("transport_head", excess))
+    return Result.of({"heads": rows, "excess": excess, "roles": found}, n=len(trial))
+
+
+def layer_after(lab: Lab, number_layer: int) -> int:
+    """The layer whose heads can carry the numbers on."""
+    if number_layer + 1 >= lab.network.n_layers:
+        raise MissingError(f"no layer follows the number layer {number_layer}, so no head can carry the number on")
+    return number_layer + 1
+
+
+def sweep_heads(
+    lab: Lab,
+    trial: Trial,
+    layer: int,
+    position: str,
+    baseline: dict[str, Edit],
+    count: Callable[[int], None],
+    alone: bool = False,
+) -> tuple[Rows, Rows]:
+    """The rows of `heads` and of `excess`: each head at a position together with a co-patch, named in `baseline`."""
+    ((name, together),) = baseline.items()
+    all_heads = range(lab.network.n_heads)
+    edits = [swap(head(layer, number).at(position), trial.clean) for number in all_heads]
+    conditions = [[together], *([together, edit] for edit in edits), *([edit] for edit in edits if alone)]
     labels = [
         {"layer": layer, "head": number, "condition": condition}
-        for condition, numbers in (("v2", [-1]), ("with v2", all_heads), ("alone", all_heads))
+        for condition, numbers in ((name, [-1]), (f"with {name}", all_heads), ("alone", all_heads if alone else []))
         for number in numbers
     ]
-    scores = score(lab, trial, conditions, context.meter(len(conditions) * len(trial)))
+    scores = score(lab, trial, conditions, count)
     gained = scores.pld[1 : 1 + len(all_heads)] - scores.pld[0]
     excess = [{"layer": layer, "head": number, **ratio(gained[number], trial.scale).columns} for number in all_heads]
-    found = roles.settle(lab, context, roles.leading_head("transport_head", excess))
-    return Result.of({"heads": scores.rows(labels), "excess": excess, "roles": found}, n=len(trial))
+    return scores.rows(labels), excess

@@ -12,6 +12,7 @@ Tables
 - `roles`: number_layer, readout_layer (columns in roles.py).
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from numberline.engine.edits import swap
@@ -21,24 +22,31 @@ from numberline.experiments import roles
 from numberline.experiments.experiment import Context, Result, experiment
 from numberline.experiments.patches import CASES
 from numberline.experiments.patches import trial as recorded
-from numberline.methods.scores import score
+from numberline.methods.scores import Trial, score
 from numberline.tasks.layout import Prompts
 
 
 @experiment("k2.trace", feeds=("app-trace-k2",))
 def trace(lab: Lab, context: Context) -> Result:
     """Where is each of two operands held, layer by layer and token by token?"""
+    trials = {case: recorded(lab, context, case) for case in CASES}
+    rows = traced(lab, context, trials)
+    found = roles.settle(lab, context, roles.number_layer(rows), roles.readout_layer(rows))
+    return Result.of({"trace": rows, "roles": found}, n=len(trials[CASES[0]]))
+
+
+def traced(lab: Lab, context: Context, trials: Mapping[str, Trial]) -> list[dict[str, Any]]:
+    """The rows of a table `trace`: every layer and question token, in every case."""
     rows: list[dict[str, Any]] = []
-    trials = [recorded(lab, context, case) for case in CASES]
-    tokens = question_tokens(lab, trials[0].clean.prompts)
+    prompts = next(iter(trials.values())).clean.prompts
+    tokens = question_tokens(lab, prompts)
     sites = [{"layer": layer, **token} for layer in range(lab.network.n_layers) for token in tokens]
-    count = context.meter(len(CASES) * len(sites) * len(trials[0]))
-    for case, trial in zip(CASES, trials, strict=True):
+    count = context.meter(len(trials) * len(sites) * len(prompts))
+    for case, trial in trials.items():
         conditions = [[swap(resid(site["layer"]).at(site["token"]), trial.clean)] for site in sites]
         labels = [{"case": case, **site} for site in sites]
         rows += score(lab, trial, conditions, count).rows(labels)
-    found = roles.settle(lab, context, roles.number_layer(rows), roles.readout_layer(rows))
-    return Result.of({"trace": rows, "roles": found}, n=len(trials[0]))
+    return rows
 
 
 def question_tokens(lab: Lab, prompts: Prompts) -> list[dict[str, Any]]:

@@ -93,7 +93,7 @@ class SharedSpace:
             "v2": swapping(number.at("y2"), v2),
             "v1": swapping(carried, v1),
             "v1_mid": swapping(self.site, v1),
-            "v1_v2": lambda trial: [swap(number.at("y2"), trial.clean, v2), swap(carried, trial.clean, v1)],
+            "v1_v2": together(swapping(number.at("y2"), v2), swapping(carried, v1)),
             "plane": swapping(self.site, self.plane),
             "full_mid": swapping(self.site),
             "full_resid": swapping(resid(self.layer).at("y2")),
@@ -103,6 +103,11 @@ class SharedSpace:
 def swapping(site: Site, along: Subspace | Float[Tensor, "d k"] | None = None) -> Patch:
     """The patch that takes one component at one site from the clean run."""
     return lambda trial: [swap(site, trial.clean, along)]
+
+
+def together(*patches: Patch) -> Patch:
+    """Several patches at once; two at the same site are made one after the other."""
+    return lambda trial: [edit for patch in patches for edit in patch(trial)]
 
 
 def swapping_all(sites: Sequence[Site]) -> Patch:

@@ -26,6 +26,8 @@ from numberline.experiments import (
     k2_trace,
     k2_transport,
     k2_whole,
+    k3_heads,
+    k3_trace,
     outcomes,
 )
 from numberline.experiments.experiment import Experiment
@@ -58,6 +60,8 @@ EXPERIMENTS: Mapping[str, Experiment] = index(
     k2_connectivity.connectivity,
     k2_flag.flag,
     k2_whole.whole,
+    k3_trace.trace,
+    k3_heads.heads,
     outcomes.outcomes,
 )
 

@@ -12,6 +12,10 @@ Every rule is a pure function from an evidence table to a Role. Scores are poole
 4. `flag_layer`: the first layer at which one direction at y2's position reaches the plateau, nine tenths of the best.
 5. `readout_layer`: where the recovery at the last token rises most from one layer to the next, both cases together.
 6. `readout_head`: in that layer, at the last token, the head whose interchange recovers most.
+7. `three_number_layer`: the number layer of three operands. The two-number one, unless rule 1 finds another, beyond the
+   noise, in the trace of three operands.
+8. `transport_head_y1`, `transport_head_y2`: rule 2 at y3's position, in the value orders y1 > y3 > y2 and y2 > y3 > y1,
+   with a co-patch of the whole residual leaving the number layer.
 
 A role is not found when its evidence stays below a tenth of the clean-minus-corrupted difference, or within its own
 error. It is weak when its margin over the next candidate is below the noise (the half-widths of the two 95 % intervals,
@@ -37,17 +41,22 @@ Row = Mapping[str, Any]
 NAMES: Mapping[str, str] = {
     "number_layer": "a layer: 13",
     "transport_head": "a layer and a head: 14.14",
+    "three_number_layer": "a layer: 13",
+    "transport_head_y1": "a layer and a head: 14.14",
     "transport_head_y2": "a layer and a head: 14.18",
     "comparator_mlps": "layers: 14,15",
     "flag_layer": "a layer: 15",
     "readout_layer": "a layer: 20",
     "readout_head": "a layer and a head: 20.27",
 }
-"""Every role, and how its value is written. `transport_head` carries y1; `transport_head_y2` carries y2 (k = 3)."""
+"""Every role, and how its value is written. `transport_head` carries y1 to y2's position (two operands),
+`transport_head_y1` and `transport_head_y2` carry y1 and y2 to y3's (three operands)."""
 
 PAPER: Mapping[str, tuple[int, ...]] = {
     "number_layer": (13,),
     "transport_head": (14, 14),
+    "three_number_layer": (13,),
+    "transport_head_y1": (14, 14),
     "transport_head_y2": (14, 18),
     "comparator_mlps": (14, 15),
     "flag_layer": (15,),
@@ -55,6 +64,9 @@ PAPER: Mapping[str, tuple[int, ...]] = {
     "readout_head": (20, 27),
 }
 """The paper's sites in Qwen2.5-7B-Instruct."""
+
+FOLLOWS = {"three_number_layer": "number_layer"}
+"""A role that takes the user's choice of another one, unless it has a choice of its own."""
 
 LEAST = 0.1
 """A recovery below this is no effect."""
@@ -129,6 +141,15 @@ def number_layer(trace: Sequence[Row]) -> Role:
     return _found("number_layer", (layer,), here[layer]["mean"], margin, noise, why)
 
 
+def three_number_layer(trace: Sequence[Row], two: Role | None) -> Role:
+    """From the table `trace` of k3.trace, and the role `number_layer` of two operands, if that was found."""
+    own = replace(number_layer(trace), name="three_number_layer")
+    if two is None or (own.found and (own.value == two.value or own.margin >= own.noise)):
+        return own
+    here = f"layer {spell(own.value)}, within the noise: {own.why}" if own.found else f"none: {own.why}"
+    return replace(two, name="three_number_layer", why=f"as with two operands; three operands alone show {here}")
+
+
 def readout_layer(trace: Sequence[Row]) -> Role:
     """From the table `trace`: its last token, the mean over cases."""
     rows = [row for row in trace if row["position"] == "last" and row["metric"] == "pooled"]
@@ -195,9 +216,10 @@ def settle(lab: Lab, context: Context, *roles: Role) -> list[dict[str, Any]]:
 
 def _settled(lab: Lab, context: Context, role: Role) -> Role:
     for source, values in (("the user", context.roles), ("the paper", PAPER if is_papers(lab) else {})):
-        if role.name in values:
+        name = role.name if role.name in values else FOLLOWS.get(role.name, role.name)
+        if name in values:
             here = f"this run's own evidence says {spell(role.value)}" if role.found else "not found by this run"
-            value = check_range(lab.network, role.name, tuple(values[role.name]))
+            value = check_range(lab.network, role.name, tuple(values[name]))
             why = f"chosen by {source}; {here}: {role.why}"
             return replace(role, value=value, found=True, source=source, why=why)
     return role
@@ -215,6 +237,14 @@ def require(context: Context, name: str) -> Role:
         if "missing" in result.tables:
             raise MissingError(f"{id} is missing: {result.rows('missing')[0]['reason']}")
     raise NumberlineError(f"no given result says which {name} to use: name the one that finds it among the needs")
+
+
+def known(context: Context, name: str) -> Role | None:
+    """The same, or none where it was not found."""
+    try:
+        return require(context, name)
+    except MissingError:
+        return None
 
 
 def is_papers(lab: Lab) -> bool:

@@ -136,7 +136,7 @@ class Split:
 
 def candidates(task: Task, seed: int = SEED, sizes: Sizes = PAPER) -> Rows:
     """The tuples that the pool is taken from: for three or more operands more than needed, as some are unsolved."""
-    return ranked_tuples(task, _needed(sizes) if task.k == 2 else max(sizes.candidates, _needed(sizes)), seed)
+    return ranked_tuples(task, needed(sizes) if task.k == 2 else max(sizes.candidates, needed(sizes)), seed)
 
 
 def pool(task: Task, seed: int = SEED, sizes: Sizes = PAPER, solved: Sequence[bool] | None = None) -> Split:
@@ -151,14 +151,14 @@ def pool(task: Task, seed: int = SEED, sizes: Sizes = PAPER, solved: Sequence[bo
 
 def deal(tuples: Sequence[Row], sizes: Sizes = PAPER) -> Split:
     """Deal tuples, in order, to evaluation (25 a round) and to fitting (8 a round)."""
-    needed = _needed(sizes)
-    if len(tuples) < needed:
+    total = needed(sizes)
+    if len(tuples) < total:
         raise NumberlineError(
-            f"{sizes.evaluation} evaluation and {sizes.fitting} fitting examples take {needed} tuples, but there are "
+            f"{sizes.evaluation} evaluation and {sizes.fitting} fitting examples take {total} tuples, but there are "
             f"{len(tuples)}: ask for fewer examples, or draw more candidates"
         )
-    first = [row for i, row in enumerate(tuples[:needed]) if i % sum(HANDS) < HANDS[0]]
-    second = [row for i, row in enumerate(tuples[:needed]) if i % sum(HANDS) >= HANDS[0]]
+    first = [row for i, row in enumerate(tuples[:total]) if i % sum(HANDS) < HANDS[0]]
+    second = [row for i, row in enumerate(tuples[:total]) if i % sum(HANDS) >= HANDS[0]]
     return Split(tuple(first[: sizes.evaluation]), tuple(second[: sizes.fitting]))
 
 
@@ -179,6 +179,6 @@ def answer_ids(tokenizer: Tokenizer, task: Task, examples: Sequence[Counterfactu
     return answer_tokens(tokenizer, task, flat).reshape(-1, 2)
 
 
-def _needed(sizes: Sizes) -> int:
+def needed(sizes: Sizes) -> int:
     """How many tuples must be dealt, in whole rounds, for both hands to be full."""
     return sum(HANDS) * max(-(-sizes.evaluation // HANDS[0]), -(-sizes.fitting // HANDS[1]))
