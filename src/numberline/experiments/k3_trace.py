@@ -1,8 +1,8 @@
 """Which quadruples does the model solve, and where is each of three operands held? The causal trace of three numbers.
 
-1. 1,400 quadruples (a, b, c, r) are drawn. Kept are those whose clean and corrupted prompts are solved (next token t(a),
-   t(b)) in all four value orders of the paper. The first 528 of these serve all three-number experiments: 400 for
-   evaluation, 128 for fitting.
+1. 1,400 quadruples (a, b, c, r) are drawn. Those whose clean and corrupted prompts are solved (next token t(a),
+   t(b)) in all four value orders of the paper are kept. The first 528 of these serve all three-number experiments: 400
+   for evaluation, 128 for fitting.
 2. The trace of k2_trace.py in three cases: y1, y2 or y3 perturbed.
 3. The number layer of three operands is read from it (rule 7 in roles.py).
 
