@@ -113,25 +113,25 @@ def engine(shape: Shape, examples: Examples, workload: str) -> Count:
     total = Count()
     for name, case in examples.cases.items():
         n = len(case.clean)
-        recording = shape.run(0, prefix, shape.layers) + shape.run(prefix, length, shape.layers) * n
+        recordings = shape.run(0, prefix, shape.layers) + shape.run(prefix, length, shape.layers) * (2 * n)
         if workload == "trace":
             for token in examples.tokens:
                 if not bool((case.clean[:, : token + 1] != case.corrupted[:, : token + 1]).any()):
                     continue  # the prompts are the same up to this token, so the swap changes nothing
                 for after_cell in range(shape.layers):
                     total += shape.suffix(token, length, after_cell) * n
-            total += recording * 2 + two * (n * shape.layers * len(examples.tokens))
+            total += recordings + two * (n * shape.layers * len(examples.tokens))
         elif workload == "das" and name == "y1":
             step = shape.suffix(examples.y1, length, after) + two
-            total += recording * 2 + (step + step.backward) * (n * examples.steps)
+            total += recordings + (step + step.backward) * (n * examples.steps)
         elif workload == "attribution":
             down = Count(2 * shape.width * shape.neurons)
             later = shape.suffix(examples.y2, length, after) + two
             mlp = Count(6 * shape.width * shape.neurons)
-            total += recording * 2 + (mlp + later + (later + down).backward) * n
+            total += recordings + (mlp + later + (later + down).backward) * n
         elif workload == "heads":
             # In the edited block, y2 alone: the heads again from the residual (twice), output projection and MLP.
             again = Count(2 * (shape.keys_and_values + 2 * shape.width**2), 4 * shape.width * (examples.y2 + 1)) * 2
             here = Count(2 * (shape.rest - shape.width**2))
-            total += recording * 2 + (again + (here + shape.suffix(examples.y2, length, after) + two) * shape.heads) * n
+            total += recordings + (again + (here + shape.suffix(examples.y2, length, after) + two) * shape.heads) * n
     return total

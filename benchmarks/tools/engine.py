@@ -17,13 +17,13 @@ class Engine:
         self.lab = lab
 
     def record(self, examples: Examples, case: Case) -> tuple[Recording, Recording]:
-        """Both un-edited runs."""
+        """Both un-edited runs; the tokens that all prompts share run once."""
         positions = {"y1": examples.y1, "y2": examples.y2, "last": examples.length - 1}
         clean, corrupted = (
-            self.lab.record(Prompts(("",) * len(ids), ids, positions, examples.prefix))
-            for ids in (case.clean, case.corrupted)
+            Prompts(("",) * len(ids), ids, positions, examples.prefix) for ids in (case.clean, case.corrupted)
         )
-        return clean, corrupted
+        first = self.lab.record(clean)
+        return first, self.lab.record(corrupted, prefix_of=first)
 
     def trace(self, examples: Examples) -> Tensor:
         """Every cell of a case is a condition of one sweep."""

@@ -2,6 +2,7 @@
 
 import gc
 import resource
+from dataclasses import replace
 
 import pytest
 import torch
@@ -266,3 +267,17 @@ def test_subspaces_carry_their_provenance(tmp_path):
     x, value = torch.randn(50, 6), torch.arange(50.0)
     x[:, 0] = -value
     assert Subspace(torch.eye(6)[:, :1]).signed(x, value).basis[0, 0] == -1
+
+
+def test_a_prefix_is_taken_over_only_where_it_is_the_same(qwen_bench: Bench):
+    """Prompts that begin alike share one run of their beginning; others are run whole, and nothing else differs."""
+    lab, clean, prompts = qwen_bench.lab, qwen_bench.clean, qwen_bench.corrupted.prompts
+    shared = lab.record(prompts, prefix_of=clean)
+    assert all(shared.prefix[key] is tensor for key, tensor in clean.prefix.items())
+    other = replace(prompts, ids=prompts.ids.clone())
+    other.ids[:, 0] += 1
+    alone, offered = lab.record(other), lab.record(other, prefix_of=clean)
+    for key, tensor in lab.record(prompts).question.items():
+        assert torch.equal(shared.question[key], tensor)
+        assert torch.equal(offered.question[key], alone.question[key])
+    assert not torch.equal(offered.prefix["resid", 1], clean.prefix["resid", 1])

@@ -86,9 +86,13 @@ class Lab:
         keep: Iterable[Keep] = (),
         dtype: torch.dtype | None = None,
         device: torch.device | str | None = None,
+        prefix_of: Recording | None = None,
     ) -> Recording:
-        """Run the prompts un-edited and keep what edits resume from (in `dtype`, on `device`, when given)."""
-        return recordings.record(self.network, self.memory, prompts, keep, dtype, device)
+        """Run the prompts un-edited and keep what edits resume from (in `dtype`, on `device`, when given).
+
+        Prompts that begin with the same shared tokens as another recording's take their run over from `prefix_of`.
+        """
+        return recordings.record(self.network, self.memory, prompts, keep, dtype, device, prefix_of)
 
     def run(self, recording: Recording, edits: Sequence[Edit], read: Read, grad: bool = False) -> Reading:
         """One edited run. With no edits: the recording's own readings. With `grad`, autograd sees the suffix."""

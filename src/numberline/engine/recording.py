@@ -1,6 +1,7 @@
 """An un-edited run, kept so that edits can resume from it.
 
-1. The tokens that all prompts share run once, in a batch of one.
+1. The tokens that all prompts share run once, in a batch of one; a recording of other prompts that begin with the same
+   tokens can take them over (`prefix_of`).
 2. The question's tokens run for every prompt, attending to that one copy of the prefix.
 3. Kept at every layer: the residual leaving the block, the pre-MLP residual, keys and values. On request also what
    attention and MLP write, the heads before the output projection, the neurons and the attention weights.
@@ -233,6 +234,7 @@ def record(
     keep: Iterable[Keep] = (),
     dtype: torch.dtype | None = None,
     device: torch.device | str | None = None,
+    prefix_of: Recording | None = None,
 ) -> Recording:
     """Run the prompts once. `dtype` and `device` say how the recording is kept, not how the model computes."""
     extras = check_keep(keep)
@@ -243,7 +245,9 @@ def record(
         return tensor.to(device or tensor.device, dtype or tensor.dtype)
 
     with torch.no_grad(), installed(network.model):
-        if shared:
+        if prefix_of is not None and _same_prefix(prefix_of, recording):
+            recording.prefix = {key: put(tensor) for key, tensor in prefix_of.prefix.items()}
+        elif shared:
             x = network.embed(prompts.ids[:1, :shared], 0)
             for (kind, layer), tensor in _run(recording, x, 0, slice(0, 1), set()):
                 recording.prefix[kind, layer] = put(tensor[0])
@@ -258,6 +262,12 @@ def record(
 
         memory.over(len(prompts), length - shared, run)
     return recording
+
+
+def _same_prefix(first: Recording, second: Recording) -> bool:
+    """Whether two recordings are of one model and begin with the same shared tokens."""
+    mine, theirs = (recording.prompts.ids[0, : recording.prompts.prefix] for recording in (first, second))
+    return first.network is second.network and torch.equal(mine, theirs)
 
 
 def _run(recording: Recording, x: Tensor, start: int, rows: slice, extras: set[str]) -> Iterable[tuple[Key, Tensor]]:

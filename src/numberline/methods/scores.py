@@ -66,10 +66,8 @@ def record_trial(lab: Lab, task: Task, examples: Sequence[Counterfactual], keep:
     """Record both sides of counterfactuals."""
     tokenizer = lab.tokenizer
     tokens = answer_ids(tokenizer, task, examples)
-    clean, corrupted = (
-        lab.record(encode(tokenizer, task, operands), keep)
-        for operands in (clean_operands(examples), corrupted_operands(examples))
-    )
+    clean = lab.record(encode(tokenizer, task, clean_operands(examples)), keep)
+    corrupted = lab.record(encode(tokenizer, task, corrupted_operands(examples)), keep, prefix_of=clean)
     plds = [pld(lab.run(recording, [], Read(logits=tokens)).logits) for recording in (clean, corrupted)]
     return Trial(task, tuple(examples), clean, corrupted, tokens, plds[0], plds[1])
 
