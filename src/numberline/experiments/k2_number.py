@@ -79,7 +79,7 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
         progress=lambda done: count(2 * done * context.sizes.fitting),
     )
     u, u_second = (one.signed(fit.subspace) for fit in fits)
-    v2, choice = second_number(lab, context, two, second.site, trials["y2", "fitting"])
+    v2, choice = component_or_learned(lab, context, two, second.site, trials["y2", "fitting"])
     random = das.random_subspaces(lab.network.d_model, 1, RANDOM_DRAWS, context.seed)
     tried = {
         "y1": {"full": None, "u": u, "u_second": u_second, "pc1": one.component(1), "random": random},
@@ -116,10 +116,10 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
     )
 
 
-def second_number(
+def component_or_learned(
     lab: Lab, context: Context, seen: Cloud, site: Site, fitting: Trial
 ) -> tuple[Subspace, dict[str, Any]]:
-    """v2: the first principal component where it moves the answer, else a learned direction; and why."""
+    """The first principal component where it moves the answer, else a learned direction; and why."""
     pc1 = seen.component(1)
     scores = score(lab, fitting, [[swap(site, fitting.clean)], [swap(site, fitting.clean, pc1)]])
     full, first = scores.pooled(0).mean, scores.pooled(1).mean

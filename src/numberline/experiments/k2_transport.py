@@ -85,7 +85,7 @@ def transport(lab: Lab, context: Context) -> Result:
             "components": seen.by_value(named),
             "log_fits": seen.log_fits(named),
             "variance": seen.variance({"v1": v1}),
-            "space": [_inside(name, direction, space) for name, direction in named.items()],
+            "space": [share_inside(name, direction, space) for name, direction in named.items()],
         },
         n=len(trials["evaluation"]),
         tensors={
@@ -116,7 +116,8 @@ def random_inside(space: Subspace, seed: int, draws: int = RANDOM_DRAWS) -> list
     return [Subspace(space.basis @ within.basis) for within in das.random_subspaces(space.rank, 1, draws, seed)]
 
 
-def _inside(name: str, direction: Subspace, space: Subspace) -> dict[str, Any]:
+def share_inside(name: str, direction: Subspace, space: Subspace) -> dict[str, Any]:
+    """A row of the table `space`: how much of a direction lies in what the head can write."""
     norm = float((space.basis.T @ direction.basis).norm())
     chance = math.sqrt(space.rank / space.basis.shape[0])
     return {"direction": name, "norm_inside": norm, "squared_inside": norm**2, "chance": chance, "rank": space.rank}

@@ -10,14 +10,12 @@
    whether an effect counts from the baseline; here it does: position recovery minus the co-patch's.
 
 Tables
-- `heads`: order ("y1 > y2 > y3"), position, layer, head (−1: none), condition ("with full_number", "full_number": the
-  baseline), metric (iia, pr, pooled), mean, se, n, lo, hi, near_ties, nonpositive.
+- `heads`: order ("y1>y2>y3", from the largest), position, layer, head (−1: none), condition ("with full_number",
+  "full_number": the baseline), metric (iia, pr, pooled), mean, se, n, lo, hi, near_ties, nonpositive.
 - `excess`: order, position, layer, head, mean, se, n, lo, hi.
 - `ranking`: layer, head, rank (from 1), effect (the mean absolute effect).
 - `roles`: transport_head_y1, transport_head_y2.
 """
-
-from collections.abc import Sequence
 
 from numberline.engine.edits import swap
 from numberline.engine.lab import Lab
@@ -25,7 +23,7 @@ from numberline.engine.sites import resid
 from numberline.experiments import roles
 from numberline.experiments.experiment import Context, Result, experiment
 from numberline.experiments.k2_heads import Rows, layer_after, sweep_heads
-from numberline.experiments.k3_space import ordered_trial
+from numberline.experiments.k3_space import ordered_trial, spelled
 from numberline.tasks.counterfactuals import CASES, HEAD_GROUPS
 
 BASELINE = "full_number"
@@ -34,7 +32,7 @@ BASELINE = "full_number"
 @experiment("k3.heads", needs=("k3.trace",), feeds=("app-k3-heads",))
 def heads(lab: Lab, context: Context) -> Result:
     """Which heads carry the first two numbers to the third's position?"""
-    number_layer = roles.require(context, "three_number_layer").layer
+    number_layer = roles.require(context, "number_layer_k3").layer
     layer = layer_after(lab, number_layer)
     count = context.meter(len(HEAD_GROUPS) * (1 + lab.network.n_heads) * context.sizes.evaluation)
     rows: Rows = []
@@ -65,8 +63,3 @@ def ranking(rows: Rows) -> Rows:
         {"layer": places[head], "head": head, "rank": rank, "effect": effects[head]}
         for rank, head in enumerate(ordered, start=1)
     ]
-
-
-def spelled(order: Sequence[str]) -> str:
-    """A value order in a table: y1 > y3 > y2."""
-    return " > ".join(order)

@@ -30,6 +30,7 @@ from torch import Tensor
 from numberline.engine.lab import Lab, Read
 from numberline.engine.sites import Site, head, mid, resid
 from numberline.engine.subspace import Subspace
+from numberline.experiments.directions import Place
 from numberline.experiments.experiment import Context, MissingError
 from numberline.experiments.patches import Patch, swapping, together
 from numberline.experiments.roles import require
@@ -108,16 +109,9 @@ class ThreeSpace:
     def patches(self) -> Mapping[str, Patch]:
         """Every patch of the table above."""
         number = resid(self.number_layer)
-        sites = {
-            "u1": number.at("y1"),
-            "u2": number.at("y2"),
-            "v1": head(*self.transport_head_y1).at("y3"),
-            "v2": head(*self.transport_head_y2).at("y3"),
-            "v3": number.at("y3"),
-            "w1": number.at("y2"),
-            "w2": number.at("y2"),
-        }
-        alone = {name: swapping(site, self.named[name].float()[:, None]) for name, site in sites.items()}
+        found = places(self.number_layer, self.transport_head_y1, self.transport_head_y2)
+        found["w2"] = found["u2"]
+        alone = {name: swapping(place.site, self.named[name].float()[:, None]) for name, place in found.items()}
         return {
             **{f"full_number_{operand}": swapping(number.at(operand)) for operand in CASES},
             **alone,
@@ -132,6 +126,19 @@ class ThreeSpace:
         }
 
 
+def places(number_layer: int, carries_y1: tuple[int, int], carries_y2: tuple[int, int]) -> dict[str, Place]:
+    """Each direction's number and site. It is looked for in the case that perturbs that number."""
+    number = resid(number_layer)
+    return {
+        "u1": Place("y1", number.at("y1")),
+        "u2": Place("y2", number.at("y2")),
+        "v1": Place("y1", head(*carries_y1).at("y3")),
+        "v2": Place("y2", head(*carries_y2).at("y3")),
+        "v3": Place("y3", number.at("y3")),
+        "w1": Place("y1", number.at("y2")),
+    }
+
+
 def space_of_three(lab: Lab, context: Context) -> ThreeSpace:
     """The space of three numbers that this run found, or what is missing of it."""
     if lab.network.parallel:
@@ -139,7 +146,7 @@ def space_of_three(lab: Lab, context: Context) -> ThreeSpace:
     first, second = (require(context, f"transport_head_{operand}") for operand in ("y1", "y2"))
     tensors = context.need("k3.directions").tensors
     return ThreeSpace(
-        require(context, "three_number_layer").layer,
+        require(context, "number_layer_k3").layer,
         (first.layer, first.head),
         (second.layer, second.head),
         **{name: tensors[name].flatten() for name in DIRECTIONS},
@@ -166,6 +173,11 @@ def ordered_trial(lab: Lab, context: Context, order: Order, fitting: bool = Fals
     """The recorded evaluation (or fitting) examples in any value order, a head group's for instance."""
     split, task = split_of(context), three_numbers(context)
     return record_trial(lab, task, arrange(task, split.fitting if fitting else split.evaluation, order))
+
+
+def spelled(order: Order) -> str:
+    """A value order in a table, from the largest to the smallest: y1>y3>y2."""
+    return ">".join(order)
 
 
 def solved(

@@ -9,7 +9,7 @@
 Tables
 - `population`: candidates, kept, used, evaluation, fitting, orders (the four value orders).
 - `trace`: as in k2_trace.py, with case "y3" and the positions "y3.first", "y3".
-- `roles`: three_number_layer.
+- `roles`: number_layer_k3.
 Tensors: solved (candidates; 1 where kept).
 """
 
@@ -19,7 +19,7 @@ from numberline.engine.lab import Lab
 from numberline.experiments import roles
 from numberline.experiments.experiment import Context, MissingError, Result, experiment
 from numberline.experiments.k2_trace import traced
-from numberline.experiments.k3_space import solved, three_numbers
+from numberline.experiments.k3_space import solved, spelled, three_numbers
 from numberline.methods.scores import record_trial
 from numberline.tasks.counterfactuals import CASES, VALUE_ORDERS, needed, perturb, pool
 
@@ -37,14 +37,14 @@ def trace(lab: Lab, context: Context) -> Result:
     split = pool(task, context.seed, sizes, mask.tolist())
     trials = {case: record_trial(lab, task, perturb(task, split.evaluation, case)) for case in CASES}
     rows = traced(lab, context, trials)
-    found = roles.settle(lab, context, roles.three_number_layer(rows, roles.known(context, "number_layer")))
+    found = roles.settle(lab, context, roles.number_layer_k3(rows, roles.known(context, "number_layer")))
     population = {
         "candidates": len(mask),
         "kept": kept,
         "used": len(split.evaluation) + len(split.fitting),
         "evaluation": len(split.evaluation),
         "fitting": len(split.fitting),
-        "orders": [" > ".join(order) for order in VALUE_ORDERS],
+        "orders": [spelled(order) for order in VALUE_ORDERS],
     }
     tables = {"population": [population], "trace": rows, "roles": found}
     return Result.of(tables, n=len(split.evaluation), tensors={"solved": mask.to(torch.uint8)})

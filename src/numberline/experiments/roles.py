@@ -12,7 +12,7 @@ Every rule is a pure function from an evidence table to a Role. Scores are poole
 4. `flag_layer`: the first layer at which one direction at y2's position reaches the plateau, nine tenths of the best.
 5. `readout_layer`: where the recovery at the last token rises most from one layer to the next, both cases together.
 6. `readout_head`: in that layer, at the last token, the head whose interchange recovers most.
-7. `three_number_layer`: the number layer of three operands. The two-number one, unless rule 1 finds another, beyond the
+7. `number_layer_k3`: the number layer of three operands. The two-number one, unless rule 1 finds another, beyond the
    noise, in the trace of three operands.
 8. `transport_head_y1`, `transport_head_y2`: rule 2 at y3's position, in the value orders y1 > y3 > y2 and y2 > y3 > y1,
    with a co-patch of the whole residual leaving the number layer.
@@ -41,7 +41,7 @@ Row = Mapping[str, Any]
 NAMES: Mapping[str, str] = {
     "number_layer": "a layer: 13",
     "transport_head": "a layer and a head: 14.14",
-    "three_number_layer": "a layer: 13",
+    "number_layer_k3": "a layer: 13",
     "transport_head_y1": "a layer and a head: 14.14",
     "transport_head_y2": "a layer and a head: 14.18",
     "comparator_mlps": "layers: 14,15",
@@ -55,7 +55,7 @@ NAMES: Mapping[str, str] = {
 PAPER: Mapping[str, tuple[int, ...]] = {
     "number_layer": (13,),
     "transport_head": (14, 14),
-    "three_number_layer": (13,),
+    "number_layer_k3": (13,),
     "transport_head_y1": (14, 14),
     "transport_head_y2": (14, 18),
     "comparator_mlps": (14, 15),
@@ -65,7 +65,7 @@ PAPER: Mapping[str, tuple[int, ...]] = {
 }
 """The paper's sites in Qwen2.5-7B-Instruct."""
 
-FOLLOWS = {"three_number_layer": "number_layer"}
+FOLLOWS = {"number_layer_k3": "number_layer"}
 """A role that takes the user's choice of another one, unless it has a choice of its own."""
 
 LEAST = 0.1
@@ -141,13 +141,13 @@ def number_layer(trace: Sequence[Row]) -> Role:
     return _found("number_layer", (layer,), here[layer]["mean"], margin, noise, why)
 
 
-def three_number_layer(trace: Sequence[Row], two: Role | None) -> Role:
+def number_layer_k3(trace: Sequence[Row], two: Role | None) -> Role:
     """From the table `trace` of k3.trace, and the role `number_layer` of two operands, if that was found."""
-    own = replace(number_layer(trace), name="three_number_layer")
+    own = replace(number_layer(trace), name="number_layer_k3")
     if two is None or (own.found and (own.value == two.value or own.margin >= own.noise)):
         return own
     here = f"layer {spell(own.value)}, within the noise: {own.why}" if own.found else f"none: {own.why}"
-    return replace(two, name="three_number_layer", why=f"as with two operands; three operands alone show {here}")
+    return replace(two, name="number_layer_k3", why=f"as with two operands; three operands alone show {here}")
 
 
 def readout_layer(trace: Sequence[Row]) -> Role:
@@ -265,7 +265,7 @@ def parse(text: str) -> tuple[str, tuple[int, ...]]:
     if name not in NAMES:
         raise NumberlineError(f"there is no role {name!r}: choose from {', '.join(NAMES)}")
     numbers = written.replace(",", ".").split(".")
-    single, pair = name.endswith("_layer"), "_head" in name
+    single, pair = "_layer" in name, "_head" in name
     if not all(number.isdecimal() for number in numbers) or (single and len(numbers) != 1) or (
         pair and len(numbers) != 2
     ):  # fmt: skip
