@@ -5,6 +5,7 @@ clean, corrupted = lab.record(clean_prompts), lab.record(corrupted_prompts)
 lab.run(corrupted, [swap(resid(13).at("y1"), clean)], Read(logits=tokens))
 lab.sweep(corrupted, [[swap(resid(layer).at(token), clean)] for layer … for token …], Read(logits=tokens))
 lab.decode(corrupted, [swap(…)], steps=3)
+lab.activations(grid_of_prompts, [neurons(14, (3, 5)).at("y3")])
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,6 +16,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from numberline.engine import beginnings
 from numberline.engine import recording as recordings
 from numberline.engine.attention import installed
 from numberline.engine.conditions import Condition, Sink, resolve
@@ -93,6 +95,10 @@ class Lab:
         Prompts that begin with the same shared tokens as another recording's take their run over from `prefix_of`.
         """
         return recordings.record(self.network, self.memory, prompts, keep, dtype, device, prefix_of)
+
+    def activations(self, prompts: Prompts, sites: Sequence[Site]) -> list[Float[Tensor, "n tokens d"]]:
+        """The un-edited activations at some sites, and nothing else; prompts that begin alike share that run."""
+        return beginnings.activations(self.network, self.memory, prompts, sites)
 
     def run(self, recording: Recording, edits: Sequence[Edit], read: Read, grad: bool = False) -> Reading:
         """One edited run. With no edits: the recording's own readings. With `grad`, autograd sees the suffix."""

@@ -1,0 +1,161 @@
+"""Activations of many prompts that begin alike: every distinct beginning runs once.
+
+An activation at a token depends on the tokens up to it and on nothing else. A grid of 12,167 three-number prompts has
+23 beginnings up to y1, 529 up to y2; only y3's last digit is different in each. So
+
+1. the tokens are cut into segments, within which the number of distinct beginnings stays the same;
+2. a segment has one row for each distinct beginning. It attends to the keys and values of the row that it continues,
+   and to one copy of what all prompts share;
+3. nothing runs after the last token, or above the last block, that is asked for, and nothing else is kept.
+
+The answer equals that of a recording of all prompts (a test compares both with the plain forward pass).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from numberline.engine.attention import Past, installed
+from numberline.engine.blocks import attend, feed
+from numberline.engine.memory import Memory
+from numberline.engine.recording import Keeper, pattern, select
+from numberline.engine.sites import Site, check
+from numberline.models.families import Network
+from numberline.tasks.layout import Prompts
+
+HELD = 512 * 2**20
+"""Bytes of keys and values that one batch of prompts may hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Tokens start … stop-1 and their distinct beginnings: a prompt that has each, its row in the segment before, and
+    which of them every prompt has."""
+
+    start: int
+    stop: int
+    prompt: Int[Tensor, " rows"]
+    parent: Int[Tensor, " rows"]
+    of: Int[Tensor, " n"]
+
+    def __len__(self) -> int:
+        return len(self.prompt)
+
+
+def segments(ids: Int[Tensor, "n tokens"]) -> list[Segment]:
+    """The distinct beginnings of some prompts, from what all share to what is different in each."""
+    found: list[Segment] = []
+    of = torch.zeros(len(ids), dtype=torch.long)
+    for token in range(ids.shape[1]):
+        _, finer = torch.stack([of, ids[:, token]]).unique(dim=1, return_inverse=True)
+        rows = int(finer.max()) + 1
+        if found and rows == len(found[-1]):  # a partition refined without gaining a part is the same
+            last = found.pop()
+            found.append(Segment(last.start, token + 1, last.prompt, last.parent, last.of))
+            continue
+        prompt = torch.full((rows,), len(ids)).scatter_reduce_(0, finer, torch.arange(len(ids)), "amin")
+        found.append(Segment(token, token + 1, prompt, of[prompt], finer))
+        of = finer
+    return found
+
+
+def activations(
+    network: Network, memory: Memory, prompts: Prompts, sites: Sequence[Site]
+) -> list[Float[Tensor, "n tokens d"]]:
+    """The un-edited activation at each site, for every prompt."""
+    for site in sites:
+        check(site, network)
+    wanted = [site.tokens(prompts.positions, int(prompts.ids.shape[1])) for site in sites]
+    stop = max(tokens[-1] for tokens in wanted) + 1
+    with torch.no_grad(), installed(network.model):
+        parts = [
+            Reader(network, memory, prompts.ids[rows, :stop], prompts.ids.shape[1], sites, wanted).run()
+            for rows in _batches(network, prompts, stop)
+        ]
+    return [torch.cat(of_site) for of_site in zip(*parts, strict=True)]
+
+
+def _batches(network: Network, prompts: Prompts, stop: int) -> Iterator[slice]:
+    """Prompts in their order, as many at a time as may hold their keys and values, had they no beginning in common."""
+    each = 2 * network.n_layers * network.n_heads * network.head_dim * network.dtype.itemsize
+    step = max(HELD // (each * max(stop - prompts.prefix, 1)), 1)
+    for start in range(0, len(prompts), step):
+        yield slice(start, start + step)
+
+
+@dataclass(eq=False)
+class Reader:
+    """Runs one batch of prompts, segment by segment, and gives out what is read."""
+
+    network: Network
+    memory: Memory
+    ids: Int[Tensor, "n tokens"]
+    length: int
+    sites: Sequence[Site]
+    wanted: Sequence[tuple[int, ...]]
+    shared: dict[int, Past] = field(default_factory=dict)
+    """By layer, the keys and values that all prompts share."""
+    past: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)
+    """By layer, the keys and values after them, of each row of the segment before."""
+
+    def run(self) -> list[Float[Tensor, "n tokens d"]]:
+        """Every site's values."""
+        last = max(site.layer for site in self.sites)
+        read: list[dict[int, Tensor]] = [{} for _ in self.sites]
+        cut = segments(self.ids)
+        for segment in cut:
+            x = self.network.embed(self.ids[segment.prompt, segment.start : segment.stop], segment.start)
+            self._take(read, segment, -1, {"resid": x})
+            for layer in range(last + 1):
+                x, found = self._block(layer, x, segment, more=segment is not cut[-1])
+                self._take(read, segment, layer, found)
+        return [
+            torch.stack([values[token] for token in tokens], 1)
+            for values, tokens in zip(read, self.wanted, strict=True)
+        ]
+
+    def _take(self, read: list[dict[int, Tensor]], segment: Segment, layer: int, found: dict[str, Tensor]) -> None:
+        """Put what was computed in a segment where each prompt's values are collected."""
+        for values, site, tokens in zip(read, self.sites, self.wanted, strict=True):
+            here = [token for token in tokens if segment.start <= token < segment.stop] if site.layer == layer else []
+            if here:
+                raw = found["z" if site.kind == "head" else site.kind][:, [token - segment.start for token in here]]
+                chosen = select(self.network, site, raw)
+                of = segment.of.to(chosen.device)
+                values |= {token: chosen[of, place] for place, token in enumerate(here)}
+
+    def _block(self, layer: int, x: Tensor, segment: Segment, more: bool) -> tuple[Tensor, dict[str, Tensor]]:
+        """One block for all rows of a segment; with `more` segments to come, its keys and values join the past."""
+        network, alone = self.network, segment.start == 0
+        inside = range(segment.start, segment.stop)
+        kinds = {
+            "z" if site.kind == "head" else site.kind
+            for site, tokens in zip(self.sites, self.wanted, strict=True)
+            if site.layer == layer and any(token in inside for token in tokens)
+        }
+        shared, (keys, values) = self.shared.get(layer), self.past.get(layer, (None, None))
+        parent = segment.parent.to(network.blocks[layer].device)
+
+        def run(rows: slice) -> tuple[Tensor, dict[str, Tensor], Tensor, Tensor]:
+            past = Past(segment.start, want_keys=True, want_weights="pattern" in kinds)
+            if shared is not None:
+                past.prefix_keys, past.prefix_values = shared.prefix_keys, shared.prefix_values
+            past.keys, past.values, past.rows = keys, values, parent[rows]
+            tap = Keeper(kinds)
+            out = feed(network, layer, x[rows], attend(network, layer, x[rows], tap, past), tap)
+            found = tap.found | ({"pattern": pattern(past, self.length)} if "pattern" in kinds else {})
+            new = past.with_new(past.kept["keys"], past.kept["values"]) if more else (out, out)
+            return out, found, *new
+
+        parts = self.memory.over(len(segment), len(inside), run)
+        if more:
+            grown = torch.cat([part[2] for part in parts]), torch.cat([part[3] for part in parts])
+            if alone and len(segment) == 1:
+                self.shared[layer] = Past(segment.stop, grown[0][0], grown[1][0])
+            else:
+                self.past[layer] = grown
+        found = {kind: torch.cat([part[1][kind] for part in parts]) for kind in kinds}
+        return torch.cat([part[0] for part in parts]), found
