@@ -26,6 +26,7 @@ from numberline.experiments import (
     k2_trace,
     k2_transport,
     k2_whole,
+    k3_directions,
     k3_heads,
     k3_trace,
     outcomes,
@@ -62,6 +63,7 @@ EXPERIMENTS: Mapping[str, Experiment] = index(
     k2_whole.whole,
     k3_trace.trace,
     k3_heads.heads,
+    k3_directions.directions,
     outcomes.outcomes,
 )
 

@@ -73,3 +73,9 @@ def explained(components: Float[Tensor, " n"], which: Int[Tensor, " n"]) -> floa
     means = group_means(components[:, None], which)[which, 0]
     total = (components.double() - components.double().mean()).square().sum()
     return float(1 - (components.double() - means).square().sum() / total)
+
+
+def rank_correlation(x: Float[Tensor, " n"], y: Float[Tensor, " n"]) -> float:
+    """Spearman's: the correlation of the ranks (equal values are ranked in the order given)."""
+    ranks = torch.stack([values.argsort(stable=True).argsort() for values in (x, y)]).double()
+    return float(torch.corrcoef(ranks)[0, 1])
