@@ -15,7 +15,7 @@ from numberline.experiments.experiment import Context, MissingError, Result
 from numberline.experiments.patches import trial
 from numberline.methods.attribution import activations, attribute, pin, ranking, shuffled
 from numberline.methods.connectivity import alignment, virtual_weights
-from numberline.methods.fields import active_share, comparator, comparison, receptive_fields
+from numberline.methods.fields import active_share, comparator, comparison, reach, receptive_fields
 from numberline.methods.scores import score
 from numberline.models.loading import wrap
 from numberline.tasks import Task
@@ -116,6 +116,12 @@ def test_local_and_global_fields_have_different_numbers():
     assert active_share(spot) == pytest.approx(4 / len(axis) ** 2)
     assert comparator(spot, axis)[0] < 0.05
     assert comparator(torch.zeros_like(step), axis) == (0.0, 0.0)
+    assert reach(step).mean == reach(7.0 - step).mean == reach((step > 0).double()).mean == 1.0
+    values = torch.tensor(axis).double()
+    assert reach(values[None, :] - values[:, None]).mean == pytest.approx(0.25, abs=0.03)
+    local = step * ((values > 30) & (values < 60)).double()[:, None] * ((values > 30) & (values < 60)).double()
+    assert 0.05 < reach(local).mean < 0.15
+    assert reach(spot).mean == reach(values[None, :] + values[:, None]).mean == 0.0
 
 
 def test_the_second_stage_compares_globally(found):

@@ -2,15 +2,20 @@
 
 1. The shared neurons of k2.neurons, by worst rank, and for each case the six highest-ranked neurons of its top 20 that
    are not in the other's.
-2. Receptive fields at y2's position on the stride-4 grid, each divided by its peak (`methods/fields.py`), with two
-   numbers for each: the share of the grid above half the peak, and how much of it sign(y2 − y1) explains.
-3. Where a stage is summed up (table `stages`), it is over the shared neurons of one comparator MLP: a first stage of
-   local comparisons has low values of both, a second stage of global comparators a high `comparator`.
+2. Receptive fields at y2's position on the stride-4 grid, each divided by its peak (`methods/fields.py`), with three
+   numbers for each: the share of the grid above half the peak, how much of it sign(y2 − y1) explains, and the share of
+   pairs of values whose order it tells.
+3. Where a stage is summed up (tables `stages`, `locality`), it is over the shared neurons of one comparator MLP: a
+   first stage of local comparisons has a low reach, and a second stage has neurons whose reach is everything. (Not all
+   of them: attribution also finds neurons that write an offset which others take back.)
 4. Gate and up directions of all neurons of the comparator MLPs in the frame (v1, v2⊥), norm folded in.
 
 Tables
-- `fields`: layer, neuron, group ("shared", "y1", "y2"), rank (in its group), peak, active, comparator, correlation.
+- `fields`: layer, neuron, group ("shared", "y1", "y2"), rank (in its group), peak, active, comparator, correlation,
+  reach.
 - `stages`: layer, neurons (how many), active, comparator (means over the shared neurons of the layer).
+- `locality`: layer, of ("mean": over the layer's shared neurons, bootstrapped over them; "best": the neuron that
+  reaches furthest, Wilson over pairs of values), neuron (−1: several), mean, se, n, lo, hi: reach.
 - `directions`: layer, neuron, part ("gate", "up"), v1, v2_perp, norm; of the neurons in `fields`.
 Tensors: fields (rows of `fields` × y1 × y2); axis.
 """
@@ -21,11 +26,12 @@ from typing import Any
 import torch
 
 from numberline.engine.lab import Lab
+from numberline.experiments.comparing import TOP
 from numberline.experiments.experiment import Context, Result, experiment
-from numberline.experiments.k2_neurons import TOP
 from numberline.experiments.patches import CASES, SPACE, SharedSpace, space_of, two_numbers
 from numberline.methods.attribution import Place
-from numberline.methods.fields import Fields, active_share, comparator, read_directions, receptive_fields
+from numberline.methods.fields import Fields, active_share, comparator, reach, read_directions, receptive_fields
+from numberline.methods.intervals import mean
 
 EXCLUSIVE = 6
 """How many neurons of one case only are drawn."""
@@ -61,7 +67,12 @@ def measure(lab: Lab, context: Context, space: SharedSpace, groups: Mapping[str,
     places = [place for group in groups.values() for place in group]
     found = receptive_fields(lab, two_numbers(context), places, context.sizes.field_stride)
     rows = field_rows(found, groups)
-    tables = {"fields": rows, "stages": stages(rows), "directions": direction_rows(lab, space, places)}
+    tables = {
+        "fields": rows,
+        "stages": stages(rows),
+        "locality": locality(found, groups["shared"]),
+        "directions": direction_rows(lab, space, places),
+    }
     cells = len(found.axis) ** 2
     return Result.of(tables, cells, {"fields": found.values, "axis": torch.tensor(found.axis)})
 
@@ -83,6 +94,7 @@ def field_rows(found: Fields, groups: Mapping[str, Sequence[Place]]) -> list[dic
                 "active": active_share(field),
                 "comparator": explained,
                 "correlation": correlation,
+                "reach": reach(field).mean,
             }
         )
     return rows
@@ -97,6 +109,19 @@ def stages(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         means = {name: sum(row[name] for row in mine) / len(mine) for name in ("active", "comparator")}
         found.append({"layer": layer, "neurons": len(mine), **means})
     return found
+
+
+def locality(found: Fields, shared: Sequence[Place]) -> list[dict[str, Any]]:
+    """How far the comparisons of each comparator MLP's shared neurons reach: on average, and at best."""
+    reaches = {place: reach(found.values[found.places.index(place)]) for place in shared}
+    rows: list[dict[str, Any]] = []
+    for layer in sorted({layer for layer, _ in shared}):
+        mine = {neuron: each for (there, neuron), each in reaches.items() if there == layer}
+        best = max(mine, key=lambda neuron: mine[neuron].mean)
+        typical = mean(torch.tensor([each.mean for each in mine.values()]))
+        rows.append({"layer": layer, "of": "mean", "neuron": -1, **typical.columns})
+        rows.append({"layer": layer, "of": "best", "neuron": best, **mine[best].columns})
+    return rows
 
 
 def direction_rows(lab: Lab, space: SharedSpace, places: Sequence[Place]) -> list[dict[str, Any]]:

@@ -6,7 +6,12 @@
    explains (R², the diagonal left out), and `sign` is the sign of that correlation.
 3. A local field is quiet almost everywhere: `active` is the share of the grid where it exceeds half its peak. A step of
    one side covers about 0.5, of two sides (±1) about 1, a band or a corner little.
-4. In the plane, a neuron is two directions: its gate's and its up-projection's read rows, with the norm's gain folded
+4. How far does its comparison reach? For two values the neuron says f(y1, y2) − f(y2, y1) about their order. `reach` is
+   the share of all pairs of values whose order it tells: with the sign it has on average, and at least half as loudly
+   as where it is loudest. A global comparator reaches 1; a difference y2 − y1 that never saturates, or one number
+   alone, reaches 0.25; a comparison on an interval, or a range that is only recognised, reaches as far as that is wide.
+   What a field has in common for both orders (an offset) does not count.
+5. In the plane, a neuron is two directions: its gate's and its up-projection's read rows, with the norm's gain folded
    in, projected on the orthonormal frame (v1, v2⊥).
 """
 
@@ -20,6 +25,7 @@ from torch import Tensor
 from numberline.engine.lab import Lab
 from numberline.engine.sites import neurons
 from numberline.methods.attribution import Place
+from numberline.methods.intervals import Estimate, wilson
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import field_grid, field_values
 from numberline.tasks.task import Task
@@ -71,6 +77,14 @@ def comparator(field: Float[Tensor, "y1 y2"], axis: Sequence[int]) -> tuple[floa
         return 0.0, 0.0
     correlation = float(torch.corrcoef(pair)[0, 1])
     return correlation**2, correlation
+
+
+def reach(field: Float[Tensor, "y1 y2"]) -> Estimate:
+    """The share of pairs of values whose order the neuron tells, with its Wilson interval over those pairs."""
+    told = (field - field.T).double()[*torch.triu_indices(len(field), len(field), 1)]
+    loudest = told.abs().max()
+    sign = 1.0 if told.mean() >= 0 else -1.0
+    return wilson(((sign * told >= HALF * loudest) & (loudest > 0)).tolist())
 
 
 def read_directions(lab: Lab, layer: int, frame: Float[Tensor, "d 2"]) -> dict[str, Float[Tensor, "neurons 2"]]:

@@ -112,6 +112,16 @@ class RunFolder:
         subspaces = {name: Subspace.load(self._subspace(name), self._fingerprint()) for name in meta.subspaces}
         return Result(tables, meta.n, tensors, subspaces)
 
+    def valid_tables(self) -> dict[str, Result]:
+        """The tables, without tensors, of every result that run.json lists as valid."""
+        found: dict[str, Result] = {}
+        for id, entry in (self.about() or {}).get("experiments", {}).items():
+            meta = self.meta(id)
+            if meta is not None and meta.digest == entry.get("digest"):
+                place = self.path / "results" / id
+                found[id] = Result({name: pq.read_table(place / f"{name}.parquet") for name in meta.tables}, meta.n)
+        return found
+
     def _subspace(self, name: str) -> Path:
         return self.path / "subspaces" / f"{name}.safetensors"
 
