@@ -118,7 +118,7 @@ def test_local_and_global_fields_have_different_numbers():
     assert comparator(torch.zeros_like(step), axis) == (0.0, 0.0)
     assert reach(step).mean == reach(7.0 - step).mean == reach((step > 0).double()).mean == 1.0
     values = torch.tensor(axis).double()
-    assert reach(values[None, :] - values[:, None]).mean == pytest.approx(0.25, abs=0.03)
+    assert reach(values[None, :] - values[:, None]).mean == pytest.approx(0.31, abs=0.02)
     local = step * ((values > 30) & (values < 60)).double()[:, None] * ((values > 30) & (values < 60)).double()
     assert 0.05 < reach(local).mean < 0.15
     assert reach(spot).mean == reach(values[None, :] + values[:, None]).mean == 0.0

@@ -9,7 +9,7 @@
 4. How far does its comparison reach? For two values the neuron says f(y1, y2) − f(y2, y1) about their order. `reach` is
    the share of all pairs of values whose order it tells: with the sign it has on average, and at least half as loudly
    as where it is loudest. A global comparator reaches 1; a difference y2 − y1 that never saturates, or one number
-   alone, reaches 0.25; a comparison on an interval, or a range that is only recognised, reaches as far as that is wide.
+   alone, reaches 0.3; a comparison on an interval, or a range that is only recognised, reaches as far as that is wide.
    What a field has in common for both orders (an offset) does not count.
 5. In the plane, a neuron is two directions: its gate's and its up-projection's read rows, with the norm's gain folded
    in, projected on the orthonormal frame (v1, v2⊥).

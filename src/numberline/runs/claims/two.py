@@ -247,7 +247,7 @@ TWO_NUMBERS: tuple[Declared, ...] = (
                 partial(stage_reach, -1, "best"),
                 "at least",
                 0.75,
-                "a comparison is global if it tells most pairs; a difference that never saturates tells a quarter",
+                "a comparison is global if it tells most pairs; a difference that never saturates tells a third",
             ),
         ),
     ),
