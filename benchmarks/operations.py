@@ -113,7 +113,9 @@ def engine(shape: Shape, examples: Examples, workload: str) -> Count:
     total = Count()
     for name, case in examples.cases.items():
         n = len(case.clean)
-        recordings = shape.run(0, prefix, shape.layers) + shape.run(prefix, length, shape.layers) * (2 * n)
+        source = shape.layers if workload == "trace" else layer + 1  # blocks of the clean run that are read
+        recordings = shape.run(0, prefix, shape.layers)
+        recordings += (shape.run(prefix, length, shape.layers) + shape.run(prefix, length, source)) * n
         if workload == "trace":
             for token in examples.tokens:
                 if not bool((case.clean[:, : token + 1] != case.corrupted[:, : token + 1]).any()):

@@ -16,14 +16,14 @@ class Engine:
     def __init__(self, lab: Lab) -> None:
         self.lab = lab
 
-    def record(self, examples: Examples, case: Case) -> tuple[Recording, Recording]:
-        """Both un-edited runs; the tokens that all prompts share run once."""
+    def record(self, examples: Examples, case: Case, upto: int | None = None) -> tuple[Recording, Recording]:
+        """Both un-edited runs, the clean one up to the layer it is read at; the shared tokens run once."""
         positions = {"y1": examples.y1, "y2": examples.y2, "last": examples.length - 1}
         clean, corrupted = (
             Prompts(("",) * len(ids), ids, positions, examples.prefix) for ids in (case.clean, case.corrupted)
         )
-        first = self.lab.record(clean)
-        return first, self.lab.record(corrupted, prefix_of=first)
+        second = self.lab.record(corrupted)
+        return self.lab.record(clean, prefix_of=second, upto=upto), second
 
     def trace(self, examples: Examples) -> Tensor:
         """Every cell of a case is a condition of one sweep."""
@@ -39,7 +39,7 @@ class Engine:
     def das(self, examples: Examples) -> Tensor:
         """A differentiable run for each step."""
         case = examples.cases["y1"]
-        clean, corrupted = self.record(examples, case)
+        clean, corrupted = self.record(examples, case, examples.layer)
         site, read = resid(examples.layer).at("y1"), Read(logits=case.answers)
 
         def chosen(Q: Tensor) -> Tensor:
@@ -53,7 +53,7 @@ class Engine:
         """The gradient of a zero that is added to the neurons."""
         layer, width, results = examples.layer, self.lab.network.d_mlp, []
         for case in examples.cases.values():
-            clean, corrupted = self.record(examples, case)
+            clean, corrupted = self.record(examples, case, examples.layer)
             leaves = [torch.zeros(len(case.clean), width, requires_grad=True) for _ in range(2)]
             edits = [swap(mid(layer).at("y2"), clean)]
             edits += [add(neurons(layer + i).at("y2"), leaf) for i, leaf in enumerate(leaves)]
@@ -66,7 +66,7 @@ class Engine:
         """Every head is a condition of one sweep."""
         results = []
         for case in examples.cases.values():
-            clean, corrupted = self.record(examples, case)
+            clean, corrupted = self.record(examples, case, examples.layer)
             sites = [head(examples.layer, number).at("y2") for number in range(self.lab.network.n_heads)]
             found = self.lab.sweep(corrupted, [[swap(site, clean)] for site in sites], Read(logits=case.answers))
             assert found.logits is not None

@@ -281,3 +281,23 @@ def test_a_prefix_is_taken_over_only_where_it_is_the_same(qwen_bench: Bench):
         assert torch.equal(shared.question[key], tensor)
         assert torch.equal(offered.question[key], alone.question[key])
     assert not torch.equal(offered.prefix["resid", 1], clean.prefix["resid", 1])
+
+
+def test_a_source_may_stop_early(qwen_bench: Bench):
+    """A recording up to a layer serves edits there as a whole one does, and says so when more is asked of it."""
+    lab, whole = qwen_bench.lab, qwen_bench.clean
+    early = lab.record(whole.prompts, prefix_of=qwen_bench.corrupted, upto=1)
+    for site in (resid(1), mid(1), head(1, 1), neurons(1, (1, 5)), resid(0)):
+        assert torch.equal(
+            logits(qwen_bench, [swap(site.at("y1"), early)]), logits(qwen_bench, [swap(site.at("y1"), whole)])
+        )
+    for edits in ([swap(resid(2).at("y1"), early)], [swap(mlp(2).at("y1"), early)]):
+        with pytest.raises(NumberlineError, match="stops after layer 1, but layer 2 is needed"):
+            logits(qwen_bench, edits)
+    with pytest.raises(NumberlineError, match="stops after layer 1"):
+        lab.run(early, [], ALL)
+    assert (
+        logits(qwen_bench, [swap(resid(1).at("y1"), whole)], lab.record(whole.prompts, prefix_of=early))
+        .isfinite()
+        .all()
+    )

@@ -89,12 +89,14 @@ class Lab:
         dtype: torch.dtype | None = None,
         device: torch.device | str | None = None,
         prefix_of: Recording | None = None,
+        upto: int | None = None,
     ) -> Recording:
         """Run the prompts un-edited and keep what edits resume from (in `dtype`, on `device`, when given).
 
-        Prompts that begin with the same shared tokens as another recording's take their run over from `prefix_of`.
+        Prompts that begin with the same shared tokens as another recording's take their run over from `prefix_of`. With
+        `upto`, the last layer that runs, the recording is only a source of activations for edits of other recordings.
         """
-        return recordings.record(self.network, self.memory, prompts, keep, dtype, device, prefix_of)
+        return recordings.record(self.network, self.memory, prompts, keep, dtype, device, prefix_of, upto)
 
     def activations(self, prompts: Prompts, sites: Sequence[Site]) -> list[Float[Tensor, "n tokens d"]]:
         """The un-edited activations at some sites, and nothing else; prompts that begin alike share that run."""

@@ -8,6 +8,8 @@
 
 What was not kept is computed again when it is asked for, from the residual that enters its block: half a block's work,
 so `keep` is about time, never about what can be read.
+
+A recording that is only a source of activations may stop early: `upto` is the last layer that runs.
 """
 
 from collections.abc import Iterable
@@ -75,6 +77,7 @@ class Recording:
         """A kept activation at tokens start … stop-1, on its block's device and in the model's dtype."""
         shared = self.prompts.prefix
         device = self.network.blocks[max(layer, 0)].device
+        self._check_reached(layer)
         late = self.question[kind, layer][examples, max(start - shared, 0) : max(stop - shared, 0)]
         late = late.to(device, self.network.dtype)
         if start >= shared:
@@ -90,9 +93,17 @@ class Recording:
             past.prefix_keys = self.prefix["keys", layer][:, : min(start, shared)].to(device, dtype)
             past.prefix_values = self.prefix["values", layer][:, : min(start, shared)].to(device, dtype)
         if start > shared:
+            self._check_reached(layer)
             past.keys = self.question["keys", layer][examples, :, : start - shared].to(device, dtype)
             past.values = self.question["values", layer][examples, :, : start - shared].to(device, dtype)
         return past
+
+    def _check_reached(self, layer: int) -> None:
+        if ("resid", layer) not in self.question:
+            reached = max(there for kind, there in self.question if kind == "resid")
+            raise NumberlineError(
+                f"the recording stops after layer {reached}, but layer {layer} is needed: record with a higher `upto`"
+            )
 
     def value(self, site: Site, examples: slice = slice(None)) -> Float[Tensor, "examples tokens d"]:
         """The activation at a site, at its tokens in ascending order: kept, or computed from what was kept."""
@@ -235,9 +246,11 @@ def record(
     dtype: torch.dtype | None = None,
     device: torch.device | str | None = None,
     prefix_of: Recording | None = None,
+    upto: int | None = None,
 ) -> Recording:
     """Run the prompts once. `dtype` and `device` say how the recording is kept, not how the model computes."""
     extras = check_keep(keep)
+    layers = range(network.n_layers)[: None if upto is None else upto + 1]
     recording = Recording(prompts, network, memory)
     shared, length = prompts.prefix, int(prompts.ids.shape[1])
 
@@ -245,16 +258,16 @@ def record(
         return tensor.to(device or tensor.device, dtype or tensor.dtype)
 
     with torch.no_grad(), installed(network.model):
-        if prefix_of is not None and _same_prefix(prefix_of, recording):
+        if prefix_of is not None and _same_prefix(prefix_of, recording) and ("resid", layers[-1]) in prefix_of.prefix:
             recording.prefix = {key: put(tensor) for key, tensor in prefix_of.prefix.items()}
         elif shared:
             x = network.embed(prompts.ids[:1, :shared], 0)
-            for (kind, layer), tensor in _run(recording, x, 0, slice(0, 1), set()):
+            for (kind, layer), tensor in _run(recording, x, 0, slice(0, 1), set(), layers):
                 recording.prefix[kind, layer] = put(tensor[0])
 
         def run(rows: slice) -> None:
             x = network.embed(prompts.ids[rows, shared:], shared)
-            for key, tensor in _run(recording, x, shared, rows, extras):
+            for key, tensor in _run(recording, x, shared, rows, extras, layers):
                 if key not in recording.question:
                     empty = torch.empty(len(prompts), *tensor.shape[1:], dtype=dtype or tensor.dtype)
                     recording.question[key] = empty.to(device or tensor.device)
@@ -270,11 +283,13 @@ def _same_prefix(first: Recording, second: Recording) -> bool:
     return first.network is second.network and torch.equal(mine, theirs)
 
 
-def _run(recording: Recording, x: Tensor, start: int, rows: slice, extras: set[str]) -> Iterable[tuple[Key, Tensor]]:
+def _run(
+    recording: Recording, x: Tensor, start: int, rows: slice, extras: set[str], layers: range
+) -> Iterable[tuple[Key, Tensor]]:
     """The plain forward pass, block by block, giving out what is to be kept."""
     network = recording.network
     yield ("resid", -1), x
-    for layer in range(network.n_layers):
+    for layer in layers:
         past = recording.past(layer, start, rows)
         past.want_keys, past.want_weights = True, "pattern" in extras
         tap = Keeper({"mid", "resid"} | extras)
