@@ -416,6 +416,8 @@ def operands_result() -> Result:
 
 def results() -> dict[str, Result]:
     """One result for every id that a figure reads."""
+    from synthetic_three import results as three
+
     return {
         "behaviour.operands": operands_result(),
         "behaviour.outcomes": outcomes_result(),
@@ -435,6 +437,7 @@ def results() -> dict[str, Result]:
         "k2.connectivity": connectivity_result(),
         "k2.flag": flag_result(),
         "k2.whole": whole_result(),
+        **three(),
     }
 
 

@@ -199,37 +199,6 @@ def _from_results(facts: Facts) -> list[tuple[str, str, str]]:
     return found
 
 
-@table("tab:app-directions", needs=("k2.trace", "k2.number", "k2.transport", "k2.flag"))
-def directions(facts: Facts) -> TableContent:
-    """Directions, where they live and how they are obtained."""
-    layer, head, flag = (facts.spelled(name) for name in ("number_layer", "transport_head", "flag_layer"))
-    at_number = f"L{layer} residual" if layer != "not found" else "number layer: not found"
-    at_head = f"output of {head}" if head != "not found" else "transport head: not found"
-    at_flag = f"L{flag} residual" if flag != "not found" else "flag layer: not found"
-    listed = [
-        ("u", "y1", at_number, "DAS, y1 perturbed", ("k2.number", "u", "y1")),
-        ("v1", "y2", at_head, "DAS, y1 perturbed", ("k2.transport", "v1", "y1")),
-        ("v2", "y2", at_number, "first principal component", ("k2.number", "v2", "y2")),
-        ("comparison flag", "y2", at_flag, "DAS, y1 perturbed", ("k2.flag", "flag_y1", "y1")),
-        ("comparison flag", "y2", at_flag, "DAS, y2 perturbed", ("k2.flag", "flag_y2", "y2")),
-    ]
-    rows = [[2, name, position, site, how, _iia(facts, *where)] for name, position, site, how, where in listed]
-    return TableContent(
-        caption(facts, "Directions, where they live, how they are obtained, and the IIA of their rank-one patches on "
-                 "the evaluation examples of the perturbed operand they carry (95 % interval)"),
-        ["K", "direction", "position", "site", "obtained by", "IIA"],
-        rows,
-    )  # fmt: skip
-
-
-def _iia(facts: Facts, id: str, condition: str, case: str) -> str:
-    try:
-        table = facts.run.result(id).table("patches")
-        return estimate(table.one(condition=condition, case=case, metric="iia", examples="evaluation"))
-    except CannotDrawError:
-        return "not measured"
-
-
 def beside_the_paper(facts: Facts) -> TableContent:
     """Table app-whole-iia beside the paper's, a row for each patch and case."""
     paper = paper_values()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from numberline.errors import NumberlineError
-from numberline.report import lists
+from numberline.report import direction_list, lists
 from numberline.report.figure import FigureSpec
 from numberline.report.figures import (
     behaviour,
@@ -19,6 +19,8 @@ from numberline.report.figures import (
     neurons,
     number,
     shared,
+    three_directions,
+    three_numbers,
     transport,
     where,
     whole,
@@ -50,11 +52,13 @@ FIGURES: Mapping[str, FigureSpec] = figures(
     number.number_reps,
     shared.shared_rep,
     mechanism.comparison_mechanism,
+    three_numbers.three_number_compare,
     behaviour.operand_counts,
     behaviour.patch_outcomes,
     where.trace,
     diagram.flowchart,
     where.probes,
+    where.trace_three,
     number.u_manifold,
     number.u_against_pc1,
     layers.u_layers,
@@ -69,6 +73,11 @@ FIGURES: Mapping[str, FigureSpec] = figures(
     fields.exclusive_fields,
     neurons.connectivity,
     flag.flag_direction,
+    three_numbers.summary,
+    three_directions.components,
+    three_directions.manifolds,
+    three_directions.dissociation,
+    three_directions.heads,
     whole.whole_directions,
     whole.whole_shared,
     whole.whole_flag,
@@ -76,7 +85,7 @@ FIGURES: Mapping[str, FigureSpec] = figures(
 
 TABLES: Mapping[str, TableSpec] = tables(
     lists.hyperparameters,
-    lists.directions,
+    direction_list.directions,
     lists.patch_examples,
     lists.whole_iia,
     lists.whole_examples_a,
@@ -86,8 +95,9 @@ TABLES: Mapping[str, TableSpec] = tables(
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "The algorithm": ("fig1toy", "alg-flowchart"),
     "Two numbers": ("number-reps", "shared-rep", "comparison-mechanism"),
+    "Three numbers": ("three-number-compare",),
     "Behaviour": ("app-behaviour", "app-patch-outcomes", "app-patch-examples"),
-    "Where the computation happens": ("app-trace-k2", "app-probes-k2"),
+    "Where the computation happens": ("app-trace-k2", "app-probes-k2", "app-trace-k3"),
     "Individual numbers": (
         "app-u-manifold",
         "app-u-vs-pc1",
@@ -104,6 +114,13 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         "app-rf-exclusive",
         "app-connectivity",
         "app-l15-direction",
+    ),
+    "Three numbers in detail": (
+        "app-k3-summary",
+        "app-k3-directions",
+        "app-k3-manifolds",
+        "app-k3-dissociation",
+        "app-k3-heads",
     ),
     "The whole generated number": (
         "app-whole-directions",

@@ -12,21 +12,36 @@ from numberline.report.figure import Drawing, caption, figure
 from numberline.report.stored import CannotDrawError, Table
 from numberline.report.words import count, estimate, number
 
-CASES = ("y1", "y2")
 TARGETS = {"log_y1": r"$R^2$ of $\log\,y_1$", "log_y2": r"$R^2$ of $\log\,y_2$", "y1>y2": r"accuracy of $y_1>y_2$"}
 
 
 @figure("app-trace-k2", needs=("k2.trace",))
 def trace(facts: Facts) -> Drawing:
     """Causal trace of two numbers over layers and tokens."""
-    result = facts.run.result("k2.trace")
+    return _trace(facts, "k2.trace", "number_layer", 5.6)
+
+
+@figure("app-trace-k3", needs=("k3.trace",))
+def trace_three(facts: Facts) -> Drawing:
+    """Causal trace of three numbers over layers and tokens."""
+    row = facts.run.result("k3.trace").table("population").rows[0]
+    kept = (
+        f"Of {count(row['candidates'])} quadruples the model solves {count(row['kept'])} in all four value orders; "
+        f"the first {count(row['used'])} are used."
+    )
+    return _trace(facts, "k3.trace", "number_layer_k3", style.FULL_WIDTH, kept)
+
+
+def _trace(facts: Facts, id: str, role: str, width: float, *said: str) -> Drawing:
+    result = facts.run.result(id)
     pooled = result.table("trace").where(metric="pooled")
-    page = style.page(5.6, 2.9)
-    axes = page.subplots(1, 2, sharey=True)
-    grids = [pooled.where(case=case).grid("layer", "token") for case in CASES]
+    cases = pooled.unique("case")
+    page = style.page(width, 2.9)
+    axes = page.subplots(1, len(cases), sharey=True)
+    grids = [pooled.where(case=case).grid("layer", "token") for case in cases]
     limit = panels.signed_range(*(grid[2] for grid in grids))
     sentences, image = [], None
-    for letter, case, place, (layers, tokens, matrix) in zip("ab", CASES, axes, grids, strict=True):
+    for letter, case, place, (layers, tokens, matrix) in zip(style.LETTERS, cases, axes, grids, strict=False):
         image = panels.scores_map(place, matrix, -limit, limit, style.SIGNED_MAP)
         rows = pooled.where(case=case)
         site_axes(place, rows, layers, tokens)
@@ -38,10 +53,10 @@ def trace(facts: Facts) -> Drawing:
             f"at token {best['token']}{_name(best['position'])}, and the last token recovers {estimate(last)} after "
             "the last layer."
         )
-        _mark_number_layer(place, facts, case, rows, layers, tokens)
+        _mark_number_layer(place, facts, role, case, rows, layers, tokens)
     axes[0].set_ylabel(style.LAYER)
     panels.colour_bar(list(axes), image, style.POOLED)
-    nonpositive = sum(max(row["nonpositive"] for row in pooled.where(case=case)) for case in CASES)
+    nonpositive = sum(max(row["nonpositive"] for row in pooled.where(case=case)) for case in cases)
     beware = f" {nonpositive} denominators of the per-example ratio are not positive." if nonpositive else ""
     return Drawing(
         page,
@@ -49,8 +64,8 @@ def trace(facts: Facts) -> Drawing:
             facts,
             "Pooled position recovery when the clean residual stream leaving one layer (rows) is restored at one token "
             "(columns), from the first token of y1 to the last token of the prompt",
-            [*sentences, f"Ticks mark each operand's last token; the panels share a colour scale.{_boxed(facts)} "
-             f"n = {count(result.n)} counterfactuals per case.{beware}"],
+            [*sentences, f"Ticks mark each operand's last token; the panels share a colour scale.{_boxed(facts, role)} "
+             f"n = {count(result.n)} counterfactuals per case.{beware}", *said],
         ),
     )  # fmt: skip
 
@@ -112,11 +127,11 @@ def _name(position: str) -> str:
 
 
 def _mark_number_layer(
-    axes: Axes, facts: Facts, case: str, rows: Table, layers: Sequence[int], tokens: Sequence[int]
+    axes: Axes, facts: Facts, role: str, case: str, rows: Table, layers: Sequence[int], tokens: Sequence[int]
 ) -> None:
     """A box around the number layer at the operand's own position."""
     try:
-        layer = facts.value("number_layer")[0]
+        layer = facts.value(role)[0]
     except CannotDrawError:
         return
     token = rows.where(position=case).rows[0]["token"]
@@ -124,9 +139,9 @@ def _mark_number_layer(
     axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=style.COLOURS["ink"], linewidth=1.1))
 
 
-def _boxed(facts: Facts) -> str:
+def _boxed(facts: Facts, role: str) -> str:
     try:
-        return f" Boxes: the number layer, {facts.value('number_layer')[0]}, at the perturbed operand's position."
+        return f" Boxes: the number layer, {facts.value(role)[0]}, at the perturbed operand's position."
     except CannotDrawError as missing:
         text = str(missing)
         return f" {text[0].upper()}{text[1:]}."

@@ -1,0 +1,101 @@
+"""Three numbers at a glance: the main figure, and the summary of the positions of y3, of y2 and of the last token."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+
+from numberline.report import panels, style
+from numberline.report.facts import Facts
+from numberline.report.figure import Drawing, compose, figure
+from numberline.report.figures import three_directions as directions
+from numberline.report.figures import three_parts as parts
+from numberline.report.stored import Row
+from numberline.report.words import estimate
+
+CASES = ("y1", "y2", "y3")
+ORDER_OF = {"y1": "y1>y3>y2", "y2": "y2>y3>y1"}
+"""The read-out is measured in the head groups; these are the cases y1 and y2."""
+NEEDS = ("k3.directions", "k3.fields", "k3.flags", "k3.readout")
+
+
+@figure("three-number-compare", needs=NEEDS)
+def three_number_compare(facts: Facts) -> Drawing:
+    """Three numbers are compared along linear directions too."""
+    page = style.page(style.FULL_WIDTH, 4.9)
+    axes = style.rows(page, ("abc", "def"), (1, 1), {0: (1, 1.3, 1.3), 1: (1, 1.1, 1.5)})
+    chosen = {
+        "a": directions.all_components,
+        "b": directions.AT_Y3,
+        "c": parts.fields_y3,
+        "d": parts.both_flags,
+        "e": parts.answer,
+        "f": _causal,
+    }
+    return compose(page, facts, axes, chosen, "The model holds three numbers along linear directions as well")
+
+
+@figure("app-k3-summary", needs=NEEDS)
+def summary(facts: Facts) -> Drawing:
+    """The three-number analysis at y3, at y2 and at the last token."""
+    page = style.page(7.6, 6.2)
+    ratios = {0: (0.85, 1.3, 1.25, 1.1), 1: (0.85, 1.3, 1.25, 1.1), 2: (1, 1.1, 1, 1)}
+    axes = style.rows(page, ("abcd", "efgh", "ijkl"), (1, 1, 1), ratios)
+    chosen = {
+        "a": directions.cosines(("u1", "u2", "v1", "v2", "v3"), ("v1", "v2", "v3")),
+        "b": directions.AT_Y3,
+        "c": parts.fields_y3,
+        "d": parts.flag("y3"),
+        "e": directions.cosines(("u1", "w1", "w2"), ("w1", "w2")),
+        "f": directions.AT_Y2,
+        "g": parts.fields_y2,
+        "h": parts.flag("y2"),
+        "i": parts.answer,
+        "j": parts.attention,
+        "k": parts.readout_heads,
+        "l": parts.readout_patches,
+    }
+    lead = "Three numbers at the position of y3 (top row), at the position of y2 (middle row) and at the last token"
+    return compose(page, facts, axes, chosen, lead)
+
+
+def _causal(axes: Axes, facts: Facts) -> str:
+    """The flags and the answer code, by perturbed number."""
+    flags = facts.run.result("k3.flags").table("patches").where(examples="evaluation", metric="pooled")
+    result, layer = parts.readout(facts)
+    answer = result.table("patches").where(metric="pooled")
+    groups = {"flag\nat $y_2$": ("y2", "flag_y2"), "full\nat $y_2$": ("y2", "full"),
+              "flag\nat $y_3$": ("y3", "flag_y3"), "full\nat $y_3$": ("y3", "full")}  # fmt: skip
+    series: dict[str, list[Row | None]] = {}
+    for case in CASES:
+        rows: list[Row | None] = [
+            _first(flags.where(case=case, position=position, condition=condition).rows)
+            for position, condition in groups.values()
+        ]
+        rows += [
+            _first(answer.where(order=ORDER_OF.get(case, ""), condition=condition).rows)
+            for condition in ("pcs", "full")
+        ]
+        series[style.CASE_TITLE[case]] = rows
+    labels = [*groups, f"two PCs\nL{layer}", f"full\nL{layer}"]
+    panels.bars(axes, labels, series, {style.CASE_TITLE[case]: style.colour(case) for case in CASES},
+                ylabel=style.POOLED)  # fmt: skip
+    axes.tick_params(axis="x", labelsize=6)
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high + 0.2 * (high - low))
+    axes.legend(loc="upper left", ncols=3, columnspacing=0.6, handlelength=0.8, fontsize=6)
+    axes.set_title("causal effect", loc="left")
+    said = ", ".join(
+        f"at {position} {estimate(flags.one(case=position, position=position, condition=f'flag_{position}'))}"
+        for position in ("y2", "y3")
+    )
+    pcs = ", ".join(f"{case} {estimate(answer.one(order=ORDER_OF[case], condition='pcs'))}" for case in ORDER_OF)
+    return (
+        f"Pooled position recovery, by perturbed number, of the flags at y2 and y3 (each fitted with that number "
+        f"perturbed), of the full residual there ({facts.flag_layer}), and at the last token of the two principal "
+        f"components and the full residual of layer {layer} (cases y1 and y2). Flags in their own case: {said}; two "
+        f"components: {pcs}."
+    )
+
+
+def _first(rows: Sequence[Row]) -> Row | None:
+    return rows[0] if rows else None

@@ -1,0 +1,198 @@
+"""Made-up results of the three-number experiments, of the exact schemas, for tests of layout only."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from synthetic import HEADS, LAYERS, D, N, components, fits, patches, random, role, score, scores, unit
+
+from numberline.experiments.experiment import Result
+
+CASES = ("y1", "y2", "y3")
+ORDERS = {"y1>y2>y3": "y2", "y1>y3>y2": "y3", "y2>y3>y1": "y3"}
+PLACES = {"u1": "y1", "u2": "y2", "v1": "y3", "v2": "y3", "v3": "y3", "w1": "y2"}
+POSITIONS = ["y1.first", "y1", "", "y2.first", "y2", "", "y3.first", "y3", "", "last"]
+
+
+def tokens() -> list[dict[str, Any]]:
+    return [{"token": token, "token_text": "9", "position": name} for token, name in enumerate(POSITIONS, start=34)]
+
+
+def cloud(n: int = 200) -> np.ndarray:
+    return random.randint(10, 100, (n, 3))
+
+
+def trace_result() -> Result:
+    rows = [
+        row
+        for case in CASES
+        for layer in range(LAYERS)
+        for token in tokens()
+        for row in scores(float(random.rand() - 0.2), case=case, layer=layer, **token)
+    ]
+    population = {"candidates": 264, "kept": 250, "used": 96, "evaluation": 64, "fitting": 32, "orders": list(ORDERS)}
+    tables = {"population": [population], "trace": rows, "roles": [role("number_layer_k3", 1)]}
+    return Result.of(tables, N, {"solved": torch.ones(264)})
+
+
+def heads_result() -> Result:
+    rows, excess = [], []
+    for order, position in ORDERS.items():
+        labels = {"order": order, "position": position, "layer": 2}
+        rows += scores(0.1, **labels, head=-1, condition="full_number")
+        for head in range(HEADS):
+            rows += scores(0.2 + (head == 1), **labels, head=head, condition="with full_number")
+            excess.append({**labels, "head": head, **score(0.1)})
+    ranking = [{"layer": 2, "head": head, "rank": head + 1, "effect": 1.0 - head / 9} for head in range(HEADS)]
+    found = [role("transport_head_y1", 2, 1), role("transport_head_y2", 2, 3)]
+    return Result.of({"heads": rows, "excess": excess, "ranking": ranking, "roles": found}, N)
+
+
+def directions_result() -> Result:
+    operands = cloud()
+    alone = dict.fromkeys((*PLACES, "w2"), 0.8)
+    joint = ("v1_v2_v3", "span", "full_resid", "w1_w2", "span_y2", "full_resid_y2", "pair_plane")
+    named = alone | dict.fromkeys(joint, 1.4) | {"random_span": 0.01, "random_span_y2": 0.02}
+    rows = [row for case in CASES for row in patches({(case, "y3"): named})]
+    names = list(PLACES)
+    return Result.of(
+        {
+            "patches": rows,
+            "fits": [
+                {"direction": name, "carries": f"y{name[1]}", "position": place, "site": "resid(1)", "method": "DAS",
+                 "first_loss": 1.0, "last_loss": 0.1, "why": "made up"}
+                for name, place in PLACES.items()
+            ],
+            "specificity": [
+                {"direction": name, "carries": f"y{name[1]}", "case": case, "metric": metric,
+                 **score(1.3 if case[1] == name[1] else 0.01), "own": case[1] == name[1]}
+                for name in alone
+                for case in CASES
+                for metric in ("pr", "pooled")
+            ],
+            "components": [row for name, place in PLACES.items() for row in components(place, name)],
+            "log_fits": [row for name, place in PLACES.items() for row in fits(place, name)],
+            "variance": [
+                {"cloud": name, "position": place, "direction": f"pc{i}", "share": 0.4 / i, "cumulative": 0.5}
+                for name, place in PLACES.items()
+                for i in (1, 2)
+            ],
+            "cosines": [
+                {"first": a, "second": b, "cosine": 0.1 * (j - i)}
+                for i, a in enumerate(names)
+                for j, b in enumerate(names)
+                if i < j
+            ],
+        },
+        N,
+        {
+            "operands": torch.tensor(operands),
+            **{name: unit(D) for name in names},
+            **{f"pcs_{name}": torch.linalg.qr(unit(D, D))[0] for name in names},
+            **{f"values_{name}": torch.arange(10, 100) for name in names},
+            **{f"means_{name}": unit(90, D) for name in names},
+            **{f"projections_{name}": torch.tensor(random.randn(len(operands), 3)) for name in names},
+        },
+    )  # fmt: skip
+
+
+def fields_result() -> Result:
+    axis, places = torch.arange(11, 100, 8), [("shared", 2, 4), ("shared", 3, 6), ("own", 2, 9)]
+    rows = [
+        {"position": position, "layer": layer, "neuron": neuron, "group": group, "rank": 1, "peak": 1.0,
+         "active": 0.2, "comparator": 0.7, "correlation": 0.8}
+        for position in ("y3", "y2")
+        for group, layer, neuron in places
+    ]  # fmt: skip
+    stages = [
+        {"position": position, "group": "shared", "layer": layer, "neurons": 1, "active": 0.2, "comparator": 0.7}
+        for position in ("y3", "y2")
+        for layer in (2, 3)
+    ]
+    side = len(axis)
+    tensors = {
+        "axis": axis,
+        "marginals_y3": torch.tensor(random.randn(len(places), 3, side, side)),
+        "fields_y2": torch.tensor(random.randn(len(places), side, side)),
+        "fields_y3": torch.tensor(random.randn(len(places), side, side, side)).float(),
+    }
+    return Result.of({"fields": rows, "stages": stages}, side**3, tensors)
+
+
+def flags_result() -> Result:
+    operands = cloud()
+    fitted = [("y2", "y1"), ("y2", "y2"), ("y3", "y1"), ("y3", "y2"), ("y3", "y3")]
+    columns = {f"y{i + 1}": operands[:, i].tolist() for i in range(3)}
+    for position, case in fitted:
+        seen = operands[:, : int(position[1])]
+        largest = np.where(seen[:, -1] == seen.max(1), 1.0, -1.0)
+        columns[f"flag_{position}_{case}"] = (largest + random.randn(len(largest)) / 5).tolist()
+    rows = []
+    for position in ("y2", "y3"):
+        named = {f"flag_{case}": 0.9 for at, case in fitted if at == position} | {"full": 1.0, "random": 0.0}
+        rows += [row for case in CASES for row in patches({(case, position): named}, layer=3)]
+    names = [f"flag_{position}_{case}" for position, case in fitted]
+    return Result.of(
+        {
+            "patches": rows,
+            "cloud": columns,
+            "separation": [
+                {"position": position, "fitted": case, **score(0.98), "auc": 1.0, "d_prime": 4.0}
+                for position, case in fitted
+            ],
+            "cosines": [{"first": a, "second": b, "cosine": 0.5} for a in names for b in names],
+        },
+        N,
+        {name: unit(D) for name in names},
+    )
+
+
+def readout_result() -> Result:
+    operands = cloud()
+    shown = [2, 3, 4, 5]
+    labels = [{"order": order} for order in ORDERS]
+    attention = [
+        {"head": 1, "winner": case, **token, **score(0.1 + 0.6 * (token["position"] == case))}
+        for case in CASES
+        for token in tokens()
+    ]
+    return Result.of(
+        {
+            "layers": [row for label in labels for layer in range(LAYERS) for row in scores(0.5, **label, layer=layer)],
+            "patches": [
+                row
+                for label in labels
+                for condition, mean in {"full": 1.0, "pcs": 0.9, "pc1": 0.4, "random": 0.0}.items()
+                for row in scores(mean, **label, layer=4, condition=condition, draws=1, spread=0.0)
+            ],
+            "heads": [
+                row
+                for label in labels
+                for head in range(-1, HEADS)
+                for row in scores(0.1 + 0.5 * (head < 2), **label, layer=4, head=head)
+            ],
+            "attention": attention,
+            "pca": [{"layer": layer, "pc1": 0.4, "pc2": 0.3, **score(0.9)} for layer in shown],
+            "roles": [role("readout_layer_k3", 4), role("readout_head", 4, 1)],
+        },
+        N,
+        {
+            "projections": torch.tensor(random.randn(len(shown), len(operands), 2)),
+            "shown": torch.tensor(shown),
+            "operands": torch.tensor(operands),
+            "winner": torch.tensor(operands.argmax(1) + 1),
+            "pcs": unit(D, 2),
+        },
+    )
+
+
+def results() -> dict[str, Result]:
+    """One result for every three-number id that a figure reads."""
+    return {
+        "k3.trace": trace_result(),
+        "k3.heads": heads_result(),
+        "k3.directions": directions_result(),
+        "k3.fields": fields_result(),
+        "k3.flags": flags_result(),
+        "k3.readout": readout_result(),
+    }
