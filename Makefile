@@ -28,10 +28,10 @@ test: lint browser ## install what tests need, check style and types, run the wh
 # The page of a run is tested in Chromium. Debian's is installed where this may be done; elsewhere those tests say that
 # they were skipped, and under CI they fail.
 browser:
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+	@command -v chromedriver >/dev/null || \
 	{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq && \
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || \
-	echo "there is no Chromium here and it could not be installed: the page is not tested in a browser" >&2
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null; } || \
+	echo "there is no Chromium with its driver here and it could not be installed: the page is not tested in a browser" >&2
 
 lint: $(VENV)/.stamp-test ## ruff and strict type checking
 	$(BIN)/ruff check .

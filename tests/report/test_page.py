@@ -1,5 +1,8 @@
 """The page of a run: self-contained, escaped, and honest about what is not there."""
 
+import base64
+import hashlib
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -49,10 +52,37 @@ def test_every_label_has_a_place_in_the_page():
 
 
 def test_it_is_self_contained(page):
-    assert "script" not in [tag for tag, _ in page.tags]
     sources = [attributes.get(name) for _, attributes in page.tags for name in ("src", "href") if name in attributes]
     assert sources
     assert all(source.startswith(("data:image/svg+xml;base64,", "#")) for source in sources)
+    assert not {"link", "iframe", "object", "base"} & {tag for tag, _ in page.tags}
+
+
+def test_only_scripts_of_the_package_may_run(path):
+    text = (path / "report.html").read_text(encoding="utf-8")
+    scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    assert len(scripts) == 2, "without a plot there is no need of plotly"
+    (policy,) = [attributes["content"] for tag, attributes in Page(text).tags if "http-equiv" in attributes]
+    assert policy.startswith("default-src 'none'; ")
+    sums = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    assert re.findall("sha256-([^']*)", policy) == sums
+
+
+def test_plotly_is_there_once(path):
+    made = listed_in(path)
+    draw_run(path, ("app-trace-k2", "shared-rep"))
+    text = html(Facts(Stored.open(path)), listed_in(path))
+    assert text.startswith("<!doctype html>")
+    assert text.count("* plotly.js v") == 1
+    page = Page(text)
+    plots = [attributes["id"] for _, attributes in page.tags if attributes.get("class") == "plot"]
+    assert plots == ["plot-shared-rep-1", "plot-app-trace-k2-1"], "k2.dose was not run: there is no second one"
+    assert "* plotly.js v" not in html(Facts(Stored.open(path)), made)
+
+
+def test_places_are_kept_for_pictures(page):
+    (picture,) = [attributes for tag, attributes in page.tags if tag == "img"]
+    assert (int(picture["width"]), int(picture["height"])) == (326, 211)  # 3.4 by 2.2 inches
 
 
 def test_links_lead_somewhere(page):
@@ -82,8 +112,8 @@ def test_reasons_are_shown(path):
     draw_run(path, ("app-whole-l15",))
     about = Stored.open(path)
     made = listed_in(path)
-    made.skipped["shared-rep"] = "k2.dose was <not> run"
-    assert "k2.dose was &lt;not&gt; run" in html(Facts(about), made)
+    made.skipped["app-u-layers"] = "k2.layers was <not> run"
+    assert "k2.layers was &lt;not&gt; run" in html(Facts(about), made)
 
 
 def test_the_command_that_makes_it_again(path):

@@ -5,16 +5,21 @@
 3. What cannot be made is listed with the reason in figures/index.json, and old files of that label are removed: a
    folder never shows a picture of results that it no longer holds.
 
-The same results give the same bytes: no dates, no random identifiers in the files.
+The same results give the same bytes: no dates, no random identifiers in the files. Drawing takes seconds of processor
+time for each figure, so that it may be shared among processes; where no process can be started, this one draws all.
 """
 
 import io
 import json
 import logging
+import multiprocessing
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -67,26 +72,63 @@ class Made:
         )
 
 
-def draw_run(path: Path, labels: Sequence[str] = ("*",), told: Callable[[str], object] = lambda *_: None) -> Made:
-    """Draw everything that a run's results allow, or the labels that match; what was made is also listed on disk."""
-    facts, made = Facts(Stored.open(path)), Made()
+def draw_run(
+    path: Path,
+    labels: Sequence[str] = ("*",),
+    told: Callable[[str], object] = lambda *_: None,
+    processes: int = 1,
+) -> Made:
+    """Draw everything that a run's results allow, or the labels that match; what was made is also listed on disk.
+
+    More than one process needs a main module that can be imported again, as every command's can.
+    """
+    made = Made()
+    _facts.cache_clear()
+    _facts(path)
     chosen = [label for label in LABELS if any(fnmatchcase(label, pattern) for pattern in labels)]
     if not chosen:
         raise NumberlineError(f"no figure or table is called {labels[0]!r}: choose from {', '.join(LABELS)}")
-    for label in chosen:
+    for label, caption, reason in _all_made(path, chosen, min(processes, len(chosen) // 4)):
         told(label)
-        try:
-            if label in FIGURES:
-                made.figures[label] = _figure(facts, FIGURES[label])
-            else:
-                made.tables[label] = _table(facts, TABLES[label])
-        except CannotDrawError as reason:
-            made.skipped[label] = str(reason)
-            _remove(path, label)
+        if reason:
+            made.skipped[label] = reason
+        else:
+            (made.figures if label in FIGURES else made.tables)[label] = caption
     make_folder(path / "figures")
     listed = listed_in(path).updated(made)
     write_whole(path / INDEX, (json.dumps(asdict(listed), indent=2, ensure_ascii=False) + "\n").encode())
     return made
+
+
+def _all_made(path: Path, labels: Sequence[str], processes: int) -> Iterator[tuple[str, str, str]]:
+    """Each label as it is made, in order, with its caption or the reason why there is none."""
+    done = 0
+    if processes > 1:
+        try:
+            with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+                for found in pool.map(_make, [path] * len(labels), labels):
+                    done += 1
+                    yield found
+        except (BrokenProcessPool, OSError) as error:
+            logging.getLogger(__name__).warning("the rest is drawn by one process (%s)", error)
+    for label in labels[done:]:
+        yield _make(path, label)
+
+
+def _make(path: Path, label: str) -> tuple[str, str, str]:
+    """One figure or table, whole or not at all."""
+    facts = _facts(path)
+    try:
+        return label, _figure(facts, FIGURES[label]) if label in FIGURES else _table(facts, TABLES[label]), ""
+    except CannotDrawError as reason:
+        _remove(path, label)
+        return label, "", str(reason)
+
+
+@lru_cache(maxsize=1)
+def _facts(path: Path) -> Facts:
+    """A run's facts, read once by each process."""
+    return Facts(Stored.open(path))
 
 
 def listed_in(path: Path) -> Made:
@@ -113,8 +155,11 @@ def render(spec: FigureSpec, facts: Facts) -> Drawing:
     with matplotlib.rc_context(style.RC):
         drawing = spec.draw(facts)
         style.note(drawing.figure, facts.note)
-        drawing.figure.draw_without_rendering()
-        drawing.figure.set_layout_engine("none")
+        engine = drawing.figure.get_layout_engine()
+        if engine is not None:
+            engine.execute(drawing.figure)
+        # With no engine at all ("none" would leave one that does nothing) a format is written in one drawing, not two.
+        drawing.figure.set_layout_engine(None)
     return drawing
 
 

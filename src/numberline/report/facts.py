@@ -29,6 +29,11 @@ class Facts:
         return str(self.run.about.get("configuration", {}).get("task", "max"))
 
     @property
+    def question(self) -> str:
+        """What is asked, with two numbers in place."""
+        return f"The {self.kind}imum of 60 and 10 is"
+
+    @property
     def size(self) -> str:
         """Of the run: paper or quick."""
         return str(self.run.about.get("configuration", {}).get("size", "paper"))

@@ -1,10 +1,18 @@
-"""The page of a run: one self-contained HTML file with everything that was drawn, in words first.
+"""The page of a run: one self-contained HTML file with everything that was drawn, the answer first.
 
-Figures are inlined as SVG images, so that the file opens from disk, without a network, and can be mailed. Every string
-that comes from a model, a path or a prompt is escaped (jinja2's autoescape). It is made from the folder alone.
+1. Top: the model, what was asked, the verdict, the algorithm with the roles of this run, the ledger of claims.
+2. The paper's sections in order: each figure with its caption, plots to look closer, the paper's numbers beside it.
+3. Setup, provenance, timing, and the command that makes the run again.
+
+Figures are inlined as SVG images and plotly's script once, so that the file opens from disk, without a network, and can
+be mailed. Every string that comes from a model, a path or a prompt is escaped (jinja2's autoescape); beside that, the
+page's own policy lets a browser run no script but those of this package, and load nothing from anywhere.
+It is made from the folder alone.
 """
 
 import base64
+import hashlib
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from importlib.resources import files
@@ -12,21 +20,36 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined, select_autoescape
+from markupsafe import Markup
 
 from numberline.files import write_whole
 from numberline.report.draw import Made, draw_run, file_name, listed_in
 from numberline.report.facts import Facts, words
+from numberline.report.interactive.registry import PLOTS
 from numberline.report.registry import FIGURES, SECTIONS, TABLES
 from numberline.report.stored import CannotDrawError, Stored
 from numberline.report.tables import plain_heads
-from numberline.report.words import number
+from numberline.report.words import count, number
 
 PAGE = "report.html"
+DIAGRAM = "fig1toy"
+"""The figure at the top."""
+FIRST_SCRIPT = (
+    'document.documentElement.classList.add("js");'
+    'try{const t=localStorage.getItem("numberline-theme");if(t)document.documentElement.dataset.theme=t}catch{}'
+)
+"""Runs before anything is shown, so that nothing moves or flashes later."""
+SVG_SIZE = re.compile(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 
 
-def make_report(path: Path, labels: Sequence[str] = ("*",), told: Callable[[str], object] = lambda *_: None) -> Made:
+def make_report(
+    path: Path,
+    labels: Sequence[str] = ("*",),
+    told: Callable[[str], object] = lambda *_: None,
+    processes: int = 1,
+) -> Made:
     """Draw what a run's results allow, or the labels that match, and write the page of all that there is."""
-    made = draw_run(path, labels, told)
+    made = draw_run(path, labels, told, processes)
     write_page(path)
     return made
 
@@ -40,29 +63,66 @@ def write_page(path: Path) -> Path:
 def html(facts: Facts, made: Made) -> str:
     """The page's text."""
     environment = Environment(autoescape=select_autoescape(default=True), undefined=StrictUndefined, trim_blocks=True)
-    template = environment.from_string(files("numberline.report").joinpath("page.html.j2").read_text(encoding="utf-8"))
-    return template.render(
-        facts=facts,
-        about=facts.run.about,
-        roles=_roles(facts),
-        sections=[
-            (title, [_entry(facts, made, label) for label in labels if label in FIGURES or label in TABLES])
-            for title, labels in SECTIONS.items()
-        ],
-        seconds=_seconds(facts),
-        command=command(facts),
+    sections = [_section(facts, made, title, labels) for title, labels in SECTIONS.items()]
+    sections = [section for section in sections if section["entries"]]
+    plotted = any(entry["plots"] for section in sections for entry in section["entries"])
+    last = [_plotly(), _own("page.js")] if plotted else [_own("page.js")]
+    return (
+        environment.from_string(_own("page.html.j2"))
+        .render(
+            facts=facts,
+            about_model=about_model(facts),
+            verdict=[],
+            ledger=[],
+            diagram=_entry(facts, made, DIAGRAM),
+            roles=_roles(facts),
+            sections=sections,
+            paper_model="",
+            provenance=_provenance(facts),
+            seconds=_seconds(facts),
+            total=_total(facts),
+            command=command(facts),
+            redraw=f"numberline report {shlex.quote(str(facts.run.path))}",
+            style=Markup(_own("page.css")),
+            scripts={"first": Markup(FIRST_SCRIPT), "last": [Markup(script) for script in last]},
+            policy=_policy(FIRST_SCRIPT, *last),
+        )
+        .lstrip()
     )
+
+
+def _own(name: str) -> str:
+    """A text file of this package."""
+    return files("numberline.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _plotly() -> str:
+    """Plotly's script, as its package holds it."""
+    return files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8").replace("\r", "")
+
+
+def _policy(*scripts: str) -> str:
+    """What a browser may do with the page: run these scripts, show what is in the file, and nothing else."""
+    sums = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{sum}'" for sum in sums)
+    return f"default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src {allowed}"
+
+
+def _section(facts: Facts, made: Made, title: str, labels: Sequence[str]) -> dict[str, Any]:
+    known = [label for label in labels if (label in FIGURES or label in TABLES) and label != DIAGRAM]
+    slug = re.sub(r"\W+", "-", title.lower()).strip("-")
+    return {"title": title, "id": f"section-{slug}", "entries": [_entry(facts, made, label) for label in known]}
 
 
 def _entry(facts: Facts, made: Made, label: str) -> dict[str, Any]:
     """A figure, a table, or why there is none."""
     heading = FIGURES[label].heading if label in FIGURES else TABLES[label].heading
-    entry: dict[str, Any] = {"label": label, "heading": heading, "kind": "missing"}
-    entry["reason"] = made.skipped.get(label, "it was not drawn yet")
+    entry: dict[str, Any] = {"label": label, "heading": heading, "kind": "missing", "plots": []}
+    entry |= {"paper": [], "reason": made.skipped.get(label, "it was not drawn yet")}
     picture = facts.run.path / "figures" / f"{file_name(label)}.svg"
     if label in made.figures and picture.is_file():
-        coded = base64.b64encode(picture.read_bytes()).decode()
-        entry |= {"kind": "figure", "caption": made.figures[label], "source": f"data:image/svg+xml;base64,{coded}"}
+        entry |= {"kind": "figure", "caption": made.figures[label], **_image(picture.read_bytes())}
+        entry["plots"] = _plots(facts, label)
     elif label in made.tables:
         try:
             content = TABLES[label].make(facts)
@@ -70,6 +130,38 @@ def _entry(facts: Facts, made: Made, label: str) -> dict[str, Any]:
             return entry | {"reason": str(reason)}
         entry |= {"kind": "table", "caption": content.caption, "columns": plain_heads(content), "rows": content.rows}
     return entry
+
+
+def _image(picture: bytes) -> dict[str, Any]:
+    """An SVG file as the source of an image, and its size in pixels, so that its place is kept."""
+    found = SVG_SIZE.search(picture)
+    width, height = (round(float(size) * 4 / 3) for size in (found.groups() if found else (504, 300)))
+    coded = base64.b64encode(picture).decode()
+    return {"source": f"data:image/svg+xml;base64,{coded}", "width": width, "height": height}
+
+
+def _plots(facts: Facts, label: str) -> list[dict[str, Any]]:
+    """The plots that stand under a figure, as far as their results are there."""
+    found = []
+    for place, make in enumerate(PLOTS.get(label, ())):
+        try:
+            plot = make(facts)
+        except CannotDrawError:
+            continue
+        own = {name: getattr(plot, name) for name in ("says", "height", "views", "content")}
+        found.append({"id": f"plot-{label}-{place + 1}", **own})
+    return found
+
+
+def about_model(facts: Facts) -> str:
+    """The model in a sentence: its architecture and its size."""
+    shape = facts.shape
+    parts = [f"{shape[name]} {name}" for name in ("layers", "heads") if name in shape]
+    parts += [f"width {shape['width']}"] if "width" in shape else []
+    parts += [f"{count(shape['parameters'])} parameters"] if "parameters" in shape else []
+    kind = f"{shape['architecture']} architecture: " if "architecture" in shape else ""
+    text = kind + ", ".join(parts)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _roles(facts: Facts) -> list[dict[str, str]]:
@@ -86,9 +178,28 @@ def _roles(facts: Facts) -> list[dict[str, str]]:
     ]
 
 
-def _seconds(facts: Facts) -> list[tuple[str, int, str]]:
+def _provenance(facts: Facts) -> list[tuple[str, str]]:
+    """Name and value of everything that the numbers rest on."""
+    about = facts.run.about
+    model = [(name, facts.shape[name]) for name in ("fingerprint", "dtype", "device") if name in facts.shape]
+    chosen = [(name, about.get("configuration", {}).get(name)) for name in ("size", "seed", "task")]
+    dates = [(name, about[name]) for name in ("created", "updated") if name in about]
+    parts = [("model", facts.model), *model, *chosen, *about.get("versions", {}).items()]
+    parts += [*about.get("hardware", {}).items(), *dates]
+    spelled = [(name.replace("_", " "), ", ".join(map(str, value)) if isinstance(value, list) else str(value))
+               for name, value in parts if value is not None]  # fmt: skip
+    return [(name, value or "none") for name, value in spelled]
+
+
+def _seconds(facts: Facts) -> list[tuple[str, str, str]]:
     experiments = facts.run.about.get("experiments", {})
-    return [(id, entry["n"], f"{entry['seconds']:.1f}") for id, entry in experiments.items()]
+    return [(id, count(entry["n"]), f"{entry['seconds']:.1f}") for id, entry in experiments.items()]
+
+
+def _total(facts: Facts) -> str:
+    experiments = facts.run.about.get("experiments", {})
+    seconds = sum(entry["seconds"] for entry in experiments.values())
+    return f"{len(experiments)} experiments, {seconds:.0f} seconds in all."
 
 
 def command(facts: Facts) -> str:

@@ -118,7 +118,7 @@ def _arrow(axes: Axes, start: Point, end: Point, label: str = "") -> None:
 
 def _prompt(axes: Axes, facts: Facts, x: Length, y: Length) -> None:
     """The question, with the operands named under their digits."""
-    size, text = 9.0, f"The {facts.kind}imum of 60 and 10 is"
+    size, text = 9.0, facts.question
     axes.text(x, y, text, ha="center", va="center", fontsize=size, family="DejaVu Sans Mono")
     # A character of DejaVu Sans Mono is 0.602 of the font's size wide; the page is 100 units wide.
     width = 0.602 * size / 72 / style.FULL_WIDTH * 100

@@ -1,0 +1,53 @@
+"""The curve on which a model holds a number, in three dimensions, with the line that it uses."""
+
+import numpy as np
+
+from numberline.report import panels, style
+from numberline.report.facts import Facts
+from numberline.report.interactive.plot import Plot, Trace, colours, space, xyz
+from numberline.report.stored import Array
+from numberline.report.words import percent
+
+
+def manifold(facts: Facts) -> Plot:
+    """One point per value of y1 on the first three principal components, with the direction u."""
+    result = facts.run.result("k2.number")
+    values, pcs = result.tensor("values_y1"), result.tensor("pcs_y1")[:, :3]
+    means, u = result.tensor("means_y1"), result.tensor("u").ravel()
+    points, along, shadow = (means - means.mean(0)) @ pcs, (means - means.mean(0)) @ u, u @ pcs
+    traces = [_points(values, points, along), _path(panels.smoothed(values, points)), _direction(points, shadow)]
+    return Plot(
+        f"Drag to rotate; point at a mark for its number. One mark for each value of y1: the mean residual leaving "
+        f"{facts.number_layer} at y1's position, on the first three principal components. The green line is u's "
+        f"projection ({percent(float(np.linalg.norm(shadow)))} of u lies in this space).",
+        traces,
+        {
+            **space("PC1", "PC2", "PC3"),
+            **colours(style.NUMBER_MAP, "y1", float(values.min()), float(values.max())),
+            "showlegend": False,
+        },
+        needs_webgl=True,
+        height=480,
+    )
+
+
+def _points(values: Array, points: Array, along: Array) -> Trace:
+    return {
+        "type": "scatter3d", "mode": "markers", **xyz(points), "customdata": np.stack([values, along], 1),
+        "marker": {"size": 4, "color": values, "coloraxis": "coloraxis"},
+        "hovertemplate": "y1 = %{customdata[0]}<br>along u %{customdata[1]:.2f}<extra></extra>",
+    }  # fmt: skip
+
+
+def _path(points: Array) -> Trace:
+    return {"type": "scatter3d", "mode": "lines", **xyz(points), "hoverinfo": "skip",
+            "line": {"color": style.GREY, "width": 4}}  # fmt: skip
+
+
+def _direction(points: Array, shadow: Array) -> Trace:
+    """A line through the middle along u's projection, as long as the curve is wide along it."""
+    reach = float(np.abs(points @ shadow).max()) / (float(shadow @ shadow) or 1.0)
+    ends = np.stack([-reach * shadow, reach * shadow])
+    colour = style.colour("u")
+    return {"type": "scatter3d", "mode": "lines+text", **xyz(ends), "hoverinfo": "skip", "text": ["", "u"],
+            "line": {"color": colour, "width": 8}, "textfont": {"color": colour, "size": 16}}  # fmt: skip

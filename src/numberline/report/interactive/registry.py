@@ -1,0 +1,16 @@
+"""Which figures can be looked at closer? By label, the plots that stand under the picture."""
+
+from collections.abc import Callable, Mapping
+
+from numberline.report.facts import Facts
+from numberline.report.interactive import number, shared, where
+from numberline.report.interactive.plot import Plot
+
+PLOTS: Mapping[str, tuple[Callable[[Facts], Plot], ...]] = {
+    "number-reps": (number.manifold,),
+    "shared-rep": (shared.plane, shared.dose),
+    "app-trace-k2": (where.trace("k2.trace"),),
+    "app-probes-k2": (where.probes,),
+    "app-attribution": (shared.attribution,),
+    "app-rf-shared": (shared.fields("shared"),),
+}
