@@ -12,6 +12,7 @@ INPUTS := pyproject.toml constraints.txt
 TORCH := $(shell grep '^torch==' constraints.txt)
 BUILD := $(shell grep -E '^(hatchling|editables)==' constraints.txt)
 export OMP_WAIT_POLICY ?= passive
+export GOMP_SPINCOUNT ?= 10000
 
 .DEFAULT_GOAL := help
 .PHONY: help run test lint bench browser install

@@ -48,7 +48,7 @@ def _qwen2(layers: int, width: int, heads: int, kv_heads: int, neurons: int, voc
 
 MODELS = {
     "tiny": Size(None, trace=64, das=64, attribution=64, heads=64),
-    "large": Size(_qwen2(24, 896, 14, 2, 4864, 151936), trace=2, das=8, attribution=32, heads=8),
+    "large": Size(_qwen2(24, 896, 14, 2, 4864, 151936), trace=2, das=16, attribution=32, heads=8, steps=20),
     "toy": Size(_qwen2(4, 64, 4, 2, 160, 400), trace=2, das=4, attribution=5, heads=3, steps=3),
 }
 """The built-in model, a random one of the shape of Qwen2.5-0.5B, and one for trying the benchmark itself."""

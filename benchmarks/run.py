@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 from safetensors.torch import load_file
 from torch import Tensor

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 import torch
 from safetensors.torch import save_file

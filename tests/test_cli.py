@@ -88,12 +88,16 @@ def test_help_does_not_load_torch():
 
 
 def test_waiting_threads_are_passive_unless_the_user_says_otherwise(call, monkeypatch):
-    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT"):
+        monkeypatch.setenv(name, "")  # so that what the command sets is taken back
+        monkeypatch.delenv(name)
     call("--version")
-    assert os.environ["OMP_WAIT_POLICY"] == "passive"
+    assert (os.environ["OMP_WAIT_POLICY"], os.environ["GOMP_SPINCOUNT"]) == ("passive", "10000")
     monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    monkeypatch.delenv("GOMP_SPINCOUNT")
     call("--version")
     assert os.environ["OMP_WAIT_POLICY"] == "active"
+    assert "GOMP_SPINCOUNT" not in os.environ
 
 
 @pytest.mark.parametrize(
