@@ -83,7 +83,7 @@ def field_rows(found: Fields, groups: Mapping[str, Sequence[Place]]) -> list[dic
     rows = []
     for number, (group, rank) in enumerate(labels):
         (layer, neuron), field = found.places[number], found.values[number]
-        explained, correlation = comparator(field, found.axis)
+        explained, correlation = comparator(field, found.axis, found.sign)
         rows.append(
             {
                 "layer": layer,
@@ -94,15 +94,15 @@ def field_rows(found: Fields, groups: Mapping[str, Sequence[Place]]) -> list[dic
                 "active": active_share(field),
                 "comparator": explained,
                 "correlation": correlation,
-                "reach": reach(field).mean,
+                "reach": reach(field).mean if field.dim() == 2 else None,
             }
         )
     return rows
 
 
-def stages(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The shared neurons of each comparator MLP, averaged."""
-    shared = [row for row in rows if row["group"] == "shared"]
+def stages(rows: Sequence[Mapping[str, Any]], group: str = "shared") -> list[dict[str, Any]]:
+    """The neurons of a group in each comparator MLP, averaged."""
+    shared = [row for row in rows if row["group"] == group]
     found = []
     for layer in sorted({row["layer"] for row in shared}):
         mine = [row for row in shared if row["layer"] == layer]

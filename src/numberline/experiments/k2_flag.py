@@ -32,7 +32,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from numberline.engine.lab import Lab
-from numberline.engine.sites import resid
+from numberline.engine.sites import Site, resid
 from numberline.engine.subspace import Subspace
 from numberline.experiments.experiment import Context, MissingError, Result, experiment
 from numberline.experiments.k2_neurons import shared_places
@@ -93,7 +93,7 @@ def measure(
     count = context.meter(len(layers) * len(CASES) * steps)
     fitting = {case: trial(lab, context, case, fitting=True) for case in CASES}
     evaluation = {case: trial(lab, context, case) for case in CASES}
-    fitted = {layer: fit_flags(lab, fitting, layer, steps, count) for layer in layers}
+    fitted = {layer: fit_flags(lab, fitting, resid(layer).at("y2"), steps, count) for layer in layers}
     rows = layer_rows(lab, evaluation, fitted)
     roles = settle(lab, context, flag_layer([row for row in rows if row["metric"] == "pooled"]))
     if not roles[0]["found"]:
@@ -101,13 +101,15 @@ def measure(
         return Result.of({"layers": rows, "roles": roles, "missing": why}, context.sizes.evaluation)
     (layer,) = roles[0]["value"]
     if layer not in fitted:
-        fitted[layer] = fit_flags(lab, fitting, layer, steps, count)
-    flags, projections = sign_flags(lab, context, layer, fitted[layer])
+        fitted[layer] = fit_flags(lab, fitting, resid(layer).at("y2"), steps, count)
+    flags, projections = project(lab, context, layer, fitted[layer])
     aligned = torch.stack([alignment(lab, layer, flags[case].basis) for case in CASES])
     tables = {
         "layers": rows,
         "roles": roles,
-        "patches": patch_rows(lab, context, layer, flags, {"evaluation": evaluation, "fitting": fitting}),
+        "patches": patch_rows(
+            lab, context, resid(layer).at("y2"), flags, {"evaluation": evaluation, "fitting": fitting}
+        ),
         **projections,
         "alignment": alignment_rows(layer, aligned, shared),
         "frozen": frozen_rows(lab, evaluation, space, layer, flags, shared),
@@ -117,9 +119,8 @@ def measure(
     return Result.of(tables, context.sizes.evaluation, tensors, {f"flag_{case}": flags[case] for case in CASES})
 
 
-def fit_flags(lab: Lab, trials: Mapping[str, Trial], layer: int, steps: int, progress: Callable[[int], None]) -> Flags:
-    """One direction at y2's position after a layer, fitted in each case."""
-    site = resid(layer).at("y2")
+def fit_flags(lab: Lab, trials: Mapping[str, Trial], site: Site, steps: int, progress: Callable[[int], None]) -> Flags:
+    """One direction at a site, fitted in each case."""
     return {
         case: fit(lab, examples, site, steps=steps, progress=progress)[0].subspace for case, examples in trials.items()
     }
@@ -137,10 +138,9 @@ def layer_rows(lab: Lab, trials: Mapping[str, Trial], fitted: Mapping[int, Flags
 
 
 def patch_rows(
-    lab: Lab, context: Context, layer: int, flags: Flags, splits: Mapping[str, Mapping[str, Trial]]
+    lab: Lab, context: Context, site: Site, flags: Flags, splits: Mapping[str, Mapping[str, Trial]]
 ) -> list[dict[str, Any]]:
-    """The flags in both cases, the full-rank patch, and random directions."""
-    site = resid(layer).at("y2")
+    """The flags in every case, the full-rank patch, and random directions."""
     drawn = random_subspaces(lab.network.d_model, 1, RANDOM_DRAWS, context.seed)
     patches = {f"flag_{of}": [swapping(site, flag)] for of, flag in flags.items()}
     patches |= {"full": [swapping(site)], "random": [swapping(site, direction) for direction in drawn]}
@@ -148,11 +148,11 @@ def patch_rows(
     for split, trials in splits.items():
         for case, examples in trials.items():
             conditions = {name: [patch(examples) for patch in draws] for name, draws in patches.items()}
-            rows += draw_rows(lab, examples, conditions, {"case": case, "examples": split, "layer": layer})
+            rows += draw_rows(lab, examples, conditions, {"case": case, "examples": split, "layer": site.layer})
     return rows
 
 
-def sign_flags(
+def project(
     lab: Lab, context: Context, layer: int, flags: Flags
 ) -> tuple[dict[str, Subspace], dict[str, list[dict[str, Any]]]]:
     """The flags signed by who wins in the cloud, and the cloud's components along them."""
@@ -160,16 +160,23 @@ def sign_flags(
     operands = cloud(task, context.sizes.shared_cloud, context.seed)
     (states,) = read(lab, encode(lab.tokenizer, task, operands), [resid(layer).at("y2")])
     wins = torch.tensor([task.answer(row) == row[1] for row in operands])
-    signed = {
-        case: Subspace(flag.basis.cpu(), flag.provenance).signed(states, wins.float()) for case, flag in flags.items()
-    }
-    along = {f"flag_{case}": flag.coordinates(states)[:, 0] for case, flag in signed.items()}
-    listed = {name: values.tolist() for name, values in along.items()}
+    signed, along = sign_flags(flags, states, wins)
+    listed = {f"flag_{case}": values.tolist() for case, values in along.items()}
     rows = [
         {"y1": y1, "y2": y2, **{name: values[i] for name, values in listed.items()}}
         for i, (y1, y2) in enumerate(operands)
     ]
-    return signed, {"cloud": rows, "separation": [separation(case, along[f"flag_{case}"], wins) for case in flags]}
+    return signed, {"cloud": rows, "separation": [separation(case, along[case], wins) for case in flags]}
+
+
+def sign_flags(
+    flags: Flags, states: Float[Tensor, "n d"], wins: Bool[Tensor, " n"]
+) -> tuple[dict[str, Subspace], dict[str, Float[Tensor, " n"]]]:
+    """Flags signed so that the component is larger where the number wins, and the components."""
+    signed = {
+        case: Subspace(flag.basis.cpu(), flag.provenance).signed(states, wins.float()) for case, flag in flags.items()
+    }
+    return signed, {case: flag.coordinates(states)[:, 0] for case, flag in signed.items()}
 
 
 def separation(fitted: str, along: Float[Tensor, " n"], wins: Bool[Tensor, " n"]) -> dict[str, Any]:

@@ -21,3 +21,68 @@ Tables
 - `overlap`: case, top (20), shared (how many two-number neurons are in this case's top 20), of (how many there are).
 Tensors: scores (cases × layers × neurons); layers.
 """
+
+from collections.abc import Sequence
+
+import torch
+
+from numberline.engine.lab import Lab
+from numberline.experiments.comparing import (
+    TOP,
+    Meeting,
+    Ranked,
+    Rows,
+    freeze_blocks,
+    freeze_neurons,
+    rank,
+    runs,
+    sub_blocks,
+)
+from numberline.experiments.experiment import Context, Result, experiment
+from numberline.experiments.k2_neurons import shared_places
+from numberline.experiments.k3_space import SPACE_OF_THREE, ThreeSpace, space_of_three, trial
+from numberline.experiments.roles import require
+from numberline.methods.attribution import Place
+from numberline.tasks.counterfactuals import CASES
+
+
+@experiment("k3.neurons", needs=(*SPACE_OF_THREE, "k2.freeze", "k2.neurons"), feeds=("app-k3-neurons",))
+def neurons(lab: Lab, context: Context) -> Result:
+    """Which neurons carry the comparison of three numbers?"""
+    layers, shared = require(context, "comparator_mlps").value, shared_places(context.need("k2.neurons"))
+    return measure(lab, context, space_of_three(lab, context), layers, shared)
+
+
+def measure(lab: Lab, context: Context, space: ThreeSpace, layers: Sequence[int], shared: Sequence[Place]) -> Result:
+    """Freeze sub-blocks, rank, freeze neurons, given the space, the comparator MLPs and the two-number set."""
+    sizes, meeting = context.sizes, meeting_of_three(lab, context, space)
+    blocks = len(sub_blocks(meeting.layers(lab), "y3"))
+    count = context.meter(len(CASES) * (sizes.fitting + (blocks + runs(lab, layers)) * sizes.evaluation))
+    frozen_blocks, lost = freeze_blocks(lab, meeting, count)
+    ranked = rank(lab, meeting, layers, count)
+    frozen, sets = freeze_neurons(lab, meeting, ranked, shared, context.seed, count)
+    tables = {
+        "blocks": frozen_blocks,
+        "costs": lost,
+        "freeze": frozen,
+        "sets": sets,
+        "scores": ranked.rows(shared),
+        "overlap": overlap(ranked, shared),
+    }
+    stacked = torch.stack([ranked.scores[case] for case in CASES])
+    return Result.of(tables, sizes.evaluation, {"scores": stacked, "layers": torch.tensor(layers)})
+
+
+def meeting_of_three(lab: Lab, context: Context, space: ThreeSpace) -> Meeting:
+    """The span of v1, v2, v3 at y3."""
+    return Meeting(
+        space.layer, "y3", space.patches["span"], tuple(CASES), lambda case, fitting: trial(lab, context, case, fitting)
+    )
+
+
+def overlap(ranked: Ranked, shared: Sequence[Place]) -> Rows:
+    """How many of the two-number set are in the top of each case's ranking."""
+    return [
+        {"case": case, "top": TOP, "shared": len(set(order[:TOP]) & set(shared)), "of": len(shared)}
+        for case, order in ranked.order.items()
+    ]

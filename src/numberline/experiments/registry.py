@@ -26,8 +26,14 @@ from numberline.experiments import (
     k2_trace,
     k2_transport,
     k2_whole,
+    k3_ablation,
+    k3_beyond,
     k3_directions,
+    k3_fields,
+    k3_flags,
     k3_heads,
+    k3_neurons,
+    k3_readout,
     k3_trace,
     outcomes,
 )
@@ -64,6 +70,12 @@ EXPERIMENTS: Mapping[str, Experiment] = index(
     k3_trace.trace,
     k3_heads.heads,
     k3_directions.directions,
+    k3_neurons.neurons,
+    k3_fields.fields,
+    k3_flags.flags,
+    k3_beyond.flags_beyond,
+    k3_readout.readout,
+    k3_ablation.ablation,
     outcomes.outcomes,
 )
 

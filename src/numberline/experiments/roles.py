@@ -11,7 +11,8 @@ Every rule is a pure function from an evidence table to a Role. Scores are poole
    most, in both cases together; one alone where a second one costs nothing.
 4. `flag_layer`: the first layer at which one direction at y2's position reaches the plateau, nine tenths of the best.
 5. `readout_layer`: where the recovery at the last token rises most from one layer to the next, both cases together.
-6. `readout_head`: in that layer, at the last token, the head whose interchange recovers most.
+6. `readout_layer_k3`: the same with three operands, over the head-group orders. `readout_head`: in that layer, at the
+   last token, the head whose interchange recovers most.
 7. `number_layer_k3`: the number layer of three operands. The two-number one, unless rule 1 finds another, beyond the
    noise, in the trace of three operands.
 8. `transport_head_y1`, `transport_head_y2`: rule 2 at y3's position, in the value orders y1 > y3 > y2 and y2 > y3 > y1,
@@ -47,6 +48,7 @@ NAMES: Mapping[str, str] = {
     "comparator_mlps": "layers: 14,15",
     "flag_layer": "a layer: 15",
     "readout_layer": "a layer: 20",
+    "readout_layer_k3": "a layer: 20",
     "readout_head": "a layer and a head: 20.27",
 }
 """Every role, and how its value is written. `transport_head` carries y1 to y2's position (two operands),
@@ -61,11 +63,12 @@ PAPER: Mapping[str, tuple[int, ...]] = {
     "comparator_mlps": (14, 15),
     "flag_layer": (15,),
     "readout_layer": (20,),
+    "readout_layer_k3": (20,),
     "readout_head": (20, 27),
 }
 """The paper's sites in Qwen2.5-7B-Instruct."""
 
-FOLLOWS = {"number_layer_k3": "number_layer"}
+FOLLOWS = {"number_layer_k3": "number_layer", "readout_layer_k3": "readout_layer"}
 """A role that takes the user's choice of another one, unless it has a choice of its own."""
 
 LEAST = 0.1
@@ -152,8 +155,16 @@ def number_layer_k3(trace: Sequence[Row], two: Role | None) -> Role:
 
 def readout_layer(trace: Sequence[Row]) -> Role:
     """From the table `trace`: its last token, the mean over cases."""
-    rows = [row for row in trace if row["position"] == "last" and row["metric"] == "pooled"]
-    level = _averages(rows, "layer")
+    return _rises_most("readout_layer", [row for row in trace if row["position"] == "last"])
+
+
+def readout_layer_k3(layers: Sequence[Row]) -> Role:
+    """From the table `layers` of k3.readout: the last token after each layer, the mean over value orders."""
+    return _rises_most("readout_layer_k3", layers)
+
+
+def _rises_most(name: str, last: Sequence[Row]) -> Role:
+    level = _averages([row for row in last if row["metric"] == "pooled"], "layer")
     rises = []
     for layer in sorted(level):
         # Before the first layer nothing at the last token knows the operands: its recovery is zero.
@@ -163,10 +174,10 @@ def readout_layer(trace: Sequence[Row]) -> Role:
     best, margin, noise = _winner(rises)
     layer = best["layer"]
     if not _is_effect(best):
-        return _none("readout_layer", best, "the recovery at the last token never rises from one layer to the next")
+        return _none(name, best, "the recovery at the last token never rises from one layer to the next")
     before = level.get(layer - 1, {"mean": 0.0})["mean"]
     why = f"the recovery at the last token rises from {before:.2f} to {level[layer]['mean']:.2f} at layer {layer}"
-    return _found("readout_layer", (layer,), best["mean"], margin, noise, why)
+    return _found(name, (layer,), best["mean"], margin, noise, why)
 
 
 def leading_head(name: str, heads: Sequence[Row]) -> Role:

@@ -1,4 +1,4 @@
-"""What do many clean prompts look like at a few sites? Activations over a cloud, read a bounded batch at a time.
+"""What do many clean prompts look like at a few sites? Activations over a cloud; prompts that begin alike share a run.
 
 `by_value` and `log_fit` summarize a component of them against the number that it should carry.
 """
@@ -12,7 +12,6 @@ from torch import Tensor
 
 from numberline.engine.lab import Lab
 from numberline.engine.sites import Site
-from numberline.methods.answers import batch_size
 from numberline.methods.intervals import mean
 from numberline.tasks.layout import Prompts
 
@@ -21,16 +20,10 @@ def read(
     lab: Lab, prompts: Prompts, sites: Sequence[Site], progress: Callable[[int], object] | None = None
 ) -> list[Float[Tensor, "n _"]]:
     """The activations at each site (of one token each), on the CPU in single precision or better."""
-    found: list[list[Tensor]] = [[] for _ in sites]
-    size = batch_size(lab, prompts)
-    for start in range(0, len(prompts), size):
-        recording = lab.record(prompts[start : start + size])
-        for place, site in zip(found, sites, strict=True):
-            value = recording.value(site)[:, 0]
-            place.append(value.to("cpu", torch.promote_types(value.dtype, torch.float32)))
-        if progress is not None:
-            progress(len(recording))
-    return [torch.cat(parts) for parts in found]
+    found = [value[:, 0] for value in lab.activations(prompts, sites)]
+    if progress is not None:
+        progress(len(prompts))
+    return [value.to("cpu", torch.promote_types(value.dtype, torch.float32)) for value in found]
 
 
 def groups(numbers: Int[Tensor, " n"], width: int = 1) -> tuple[Int[Tensor, " values"], Int[Tensor, " n"]]:

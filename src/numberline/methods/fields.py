@@ -1,9 +1,12 @@
-"""What does a neuron respond to? Its receptive field over (y1, y2), and how local that field is.
+"""What does a neuron respond to? Its receptive field over the operands, and how local that field is.
 
 1. One forward pass per cell of a grid of prompts (stride 4, ties and equal leading digits included); the field is the
-   neuron's post-activation value at y2's position, divided by its peak, the largest absolute value.
+   neuron's post-activation value at the position of the last operand seen, divided by its peak, the largest absolute
+   value. Cells share the runs of their common beginnings. A field over three operands is shown as its three pairwise
+   marginals, each averaged over the third number and divided by its own peak.
 2. A global comparator is a step along y1 = y2: `comparator` is the share of the field's variance that sign(y2 − y1)
-   explains (R², the diagonal left out), and `sign` is the sign of that correlation.
+   explains (R², the diagonal left out), and `sign` is the sign of that correlation. With more operands it is the sign
+   of the last one minus the best of those before it.
 3. A local field is quiet almost everywhere: `active` is the share of the grid where it exceeds half its peak. A step of
    one side covers about 0.5, of two sides (±1) about 1, a band or a corner little.
 4. How far does its comparison reach? For two values the neuron says f(y1, y2) − f(y2, y1) about their order. `reach` is
@@ -15,8 +18,9 @@
    in, projected on the orthonormal frame (v1, v2⊥).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import torch
 from jaxtyping import Float
@@ -35,43 +39,69 @@ HALF = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Fields:
-    """Receptive fields of some neurons, each divided by its peak: axes neuron, y1, y2."""
+    """Receptive fields of some neurons, each divided by its peak: axes neuron, y1, y2, ….
+
+    `sign` is 1 where the largest operand wins, −1 where the smallest does.
+    """
 
     places: tuple[Place, ...]
     axis: tuple[int, ...]
-    values: Float[Tensor, "places y1 y2"]
+    values: Float[Tensor, "places *axes"]
     peaks: Float[Tensor, " places"]
+    sign: int = 1
 
 
-def receptive_fields(lab: Lab, task: Task, places: Sequence[Place], stride: int, position: str = "y2") -> Fields:
-    """The fields of neurons of a two-operand task."""
-    axis = field_values(task, stride)
-    recording = lab.record(encode(lab.tokenizer, task, field_grid(task, stride)))
-    raw = torch.zeros(len(places), len(axis) ** 2)
-    for layer in sorted({layer for layer, _ in places}):
-        rows = [i for i, place in enumerate(places) if place[0] == layer]
-        found = recording.value(neurons(layer, [places[i][1] for i in rows]).at(position))[:, 0]
-        raw[rows] = found.float().cpu().T
+def receptive_fields(
+    lab: Lab,
+    task: Task,
+    places: Sequence[Place],
+    stride: int,
+    position: str = "y2",
+    fixed: Mapping[str, int] | None = None,
+) -> Fields:
+    """The fields of neurons at a position, over all operands but those that are `fixed`."""
+    axis, fixed = field_values(task, stride), fixed or {}
+    shape = (len(axis),) * (task.k - len(fixed))
+    prompts = encode(lab.tokenizer, task, field_grid(task, stride, fixed))
+    layers = sorted({layer for layer, _ in places})
+    rows = {layer: [i for i, place in enumerate(places) if place[0] == layer] for layer in layers}
+    raw = torch.zeros(len(places), len(prompts))
+    sites = [neurons(layer, [places[i][1] for i in rows[layer]]).at(position) for layer in layers]
+    for layer, found in zip(layers, lab.activations(prompts, sites) if sites else (), strict=True):
+        raw[rows[layer]] = found[:, 0].float().cpu().T
+    values, peaks = _over_peak(raw)
+    return Fields(tuple(places), axis, values.reshape(-1, *shape), peaks, task.kind.sign)
+
+
+def _over_peak(raw: Float[Tensor, "fields cells"]) -> tuple[Float[Tensor, "fields cells"], Float[Tensor, " fields"]]:
     peaks = raw.abs().amax(1)
-    values = raw / peaks.clamp(min=torch.finfo(raw.dtype).tiny)[:, None]
-    return Fields(tuple(places), axis, values.reshape(-1, len(axis), len(axis)), peaks)
+    return raw / peaks.clamp(min=torch.finfo(raw.dtype).tiny)[:, None], peaks
 
 
-def active_share(field: Float[Tensor, "y1 y2"]) -> float:
+def marginals(fields: Float[Tensor, "places *axes"]) -> Float[Tensor, "places pairs first second"]:
+    """Each field averaged over all but two operands, for every two, (y1, y2), (y1, y3), …; each over its own peak."""
+    operands = range(1, fields.dim())
+    pairs = [fields.mean([i for i in operands if i not in pair]) for pair in combinations(operands, 2)]
+    stacked = torch.stack(pairs, 1) if fields.dim() > 3 else fields[:, None]
+    return _over_peak(stacked.flatten(0, 1).flatten(1))[0].reshape(stacked.shape)
+
+
+def active_share(field: Float[Tensor, "*axes"]) -> float:
     """The share of the grid where the field exceeds half its peak, in size."""
     peak = field.abs().max()
     return float((field.abs() > HALF * peak).double().mean()) if peak > 0 else 0.0
 
 
-def comparison(axis: Sequence[int]) -> Float[Tensor, "y1 y2"]:
-    """sign(y2 − y1) over the grid."""
+def comparison(axis: Sequence[int], operands: int = 2, sign: int = 1) -> Float[Tensor, "*axes"]:
+    """The sign of the last operand minus the best of the others, over the grid: sign(y2 − y1) for two."""
     values = torch.tensor(axis, dtype=torch.float64)
-    return torch.sign(values[None, :] - values[:, None])
+    *others, last = torch.meshgrid(*[values] * operands, indexing="ij")
+    return torch.sign(last - sign * (sign * torch.stack(others)).amax(0))
 
 
-def comparator(field: Float[Tensor, "y1 y2"], axis: Sequence[int]) -> tuple[float, float]:
-    """(R², correlation) of the field with sign(y2 − y1), off the diagonal."""
-    step = comparison(axis)
+def comparator(field: Float[Tensor, "*axes"], axis: Sequence[int], sign: int = 1) -> tuple[float, float]:
+    """(R², correlation) of the field with that comparison, where it is not a tie."""
+    step = comparison(axis, field.dim(), sign)
     pair = torch.stack([field.double()[step != 0], step[step != 0]])
     if float(pair[0].std()) < 1e-12:
         return 0.0, 0.0
