@@ -5,7 +5,7 @@ Errors are one sentence on stderr and exit code 2. Torch is imported only by the
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numberline.engine.lab import Lab
     from numberline.experiments.experiment import Experiment, Result
     from numberline.report.draw import Made
+    from numberline.runs.claims import Claim
     from numberline.runs.folder import Meta
     from numberline.runs.run import Run
 
@@ -202,8 +203,21 @@ def _execute(run: "Run", patterns: list[str]) -> None:
             _print_accuracy(run.folder.load(meta.id))
         if "missing" in meta.tables:
             out.print(f"{meta.id} could not be measured: {run.folder.load(meta.id).rows('missing')[0]['reason']}")
-    out.print(f"\nThe results are in [bold]{run.folder.path}[/bold]: run.json and results/")
+    from numberline.runs.claims import write_claims
+
+    ledger = write_claims(run.folder.path)
+    out.print(f"\nThe results are in [bold]{run.folder.path}[/bold]: run.json, results/ and claims.json")
     _draw(run.folder.path, watcher.fresh)
+    _print_verdict(run.folder.path, ledger)
+
+
+def _print_verdict(path: Path, claims: "Sequence[Claim]") -> None:
+    """How many of the paper's claims hold, in one line."""
+    from numberline.report.facts import Facts
+    from numberline.report.stored import Stored
+    from numberline.report.verdict import counted
+
+    out.print(counted(claims, Facts(Stored.open(path))), markup=False)
 
 
 @app.command()
@@ -222,6 +236,48 @@ def report(
         f"{len(made.figures)} figures and {len(made.tables)} tables are in {run / 'figures'} and {run / 'tables'}, "
         f"all of them in {run / 'report.html'}"
     )
+
+
+@app.command()
+def claims(
+    run: Annotated[Path, typer.Argument(help="a run's folder: runs/tiny")],
+    as_json: Annotated[bool, typer.Option("--json", help="print claims.json instead of a table")] = False,
+) -> None:
+    """Test the paper's claims on a run: what was measured, the threshold, the verdict; writes claims.json.
+
+    Example: [bold]numberline claims runs/tiny[/bold]
+    """
+    from numberline.report.show import ledger_table
+    from numberline.runs.claims import CLAIMS, write_claims
+
+    found = write_claims(run)
+    if as_json:
+        typer.echo((run / CLAIMS).read_text(encoding="utf-8"), nl=False)
+    else:
+        out.print(ledger_table(found))
+        _print_verdict(run, found)
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="one run: beside the paper; several: side by side, as a page")],
+    to: Annotated[Path | None, typer.Option("--out", help="where the page goes; compare.html unless given")] = None,
+) -> None:
+    """Set the paper's numbers beside a run, or several runs side by side as one page.
+
+    Example: [bold]numberline compare runs/tiny[/bold]
+    """
+    from numberline.report import compare as comparison
+    from numberline.report.show import section_table
+
+    place = to or Path(comparison.PAGE)
+    sections = [comparison.beside(runs[0])] if len(runs) == 1 else comparison.write_comparison(runs, place)
+    for section in sections:
+        out.print(f"\n{section.title}", markup=False, style="bold")
+        out.print(section_table(section))
+        out.print(section.note, markup=False)
+    if len(runs) > 1:
+        out.print(f"The page is {place}", markup=False)
 
 
 @app.command()
@@ -255,11 +311,12 @@ def _draw(path: Path, ids: list[str]) -> None:
 
 
 def _drawn(path: Path, labels: list[str]) -> "Made":
+    from numberline.report.draw import usable_processes
     from numberline.report.page import make_report
 
     with _bar() as progress:
         row = progress.add_task("", total=None)
-        return make_report(path, labels, lambda label: progress.update(row, description=label))
+        return make_report(path, labels, lambda label: progress.update(row, description=label), usable_processes())
 
 
 class _Watcher:

@@ -1,5 +1,6 @@
 """The paper's numbers: complete, each with its section."""
 
+from numberline.runs.beside import MEASURES
 from numberline.runs.paper_values import paper_values
 
 
@@ -22,3 +23,9 @@ def test_the_numbers_that_a_run_is_set_beside():
     assert found["cos(v1, v2)"] == (-0.08,)
     assert found["share of v1's norm inside the transport head's output space"] == (0.81,)
     assert (36, 29, 33) in found.values()
+
+
+def test_every_number_has_a_name_and_a_known_measure():
+    for value in paper_values().values:
+        assert len(value.names) == len(value.value)
+        assert value.measure is None or (value.measure in MEASURES and value.id is not None)

@@ -9,6 +9,7 @@
 Tables
 - `trace`: case, layer, token (index in the prompt), token_text (of the first example), position ("y1.first", "y1", …,
   "last", or ""), metric (iia, pr, pooled), mean, se, n, lo, hi, near_ties, nonpositive.
+- `scale`: case, mean, se, n, lo, hi: the denominator of position recovery, clean minus corrupted PLD, in logits.
 - `roles`: number_layer, readout_layer (columns in roles.py).
 """
 
@@ -22,6 +23,7 @@ from numberline.experiments import roles
 from numberline.experiments.experiment import Context, Result, experiment
 from numberline.experiments.patches import CASES
 from numberline.experiments.patches import trial as recorded
+from numberline.methods.intervals import mean
 from numberline.methods.scores import Trial, score
 from numberline.tasks.layout import Prompts
 
@@ -32,7 +34,8 @@ def trace(lab: Lab, context: Context) -> Result:
     trials = {case: recorded(lab, context, case) for case in CASES}
     rows = traced(lab, context, trials)
     found = roles.settle(lab, context, roles.number_layer(rows), roles.readout_layer(rows))
-    return Result.of({"trace": rows, "roles": found}, n=len(trials[CASES[0]]))
+    scale = [{"case": case, **mean(trial.scale).columns} for case, trial in trials.items()]
+    return Result.of({"trace": rows, "scale": scale, "roles": found}, n=len(trials[CASES[0]]))
 
 
 def traced(lab: Lab, context: Context, trials: Mapping[str, Trial]) -> list[dict[str, Any]]:

@@ -1,16 +1,19 @@
 """A result's tables, for the terminal; k2.whole stands beside the paper's table."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table as RichTable
 
 from numberline.errors import NumberlineError
+from numberline.report.compare import Section
 from numberline.report.facts import Facts
 from numberline.report.lists import beside_the_paper
 from numberline.report.stored import Stored
 from numberline.report.tables import plain_heads
+from numberline.report.verdict import ledger_rows
+from numberline.runs.claims import Claim
 
 
 def result_tables(path: Path, id: str, most: int = 40) -> Iterator[tuple[str, RichTable]]:
@@ -28,6 +31,21 @@ def result_tables(path: Path, id: str, most: int = 40) -> Iterator[tuple[str, Ri
         cut = f", the first {len(shown)} of {len(table)} rows" if len(shown) < len(table) else f", {len(table)} rows"
         rows = [[_cell(row[column]) for column in table.columns] for row in shown]
         yield f"{id}: {name}{cut}", _rich(list(table.columns), rows)
+
+
+def ledger_table(claims: Sequence[Claim]) -> RichTable:
+    """The ledger: each claim with its verdict, and under it what was measured."""
+    rows: list[list[str]] = []
+    for claim in ledger_rows(claims):
+        rows.append([f"{claim['symbol']} {claim['id']}", claim["verdict"], claim["sentence"], "", ""])
+        for each in claim["measurements"]:
+            rows.append(["", each["verdict"], f"  {each['name']}", each["value"], each["threshold"]])
+    return _rich(["claim", "verdict", "measured", "value", "asked"], rows)
+
+
+def section_table(section: Section) -> RichTable:
+    """A table of a comparison."""
+    return _rich(list(section.columns), section.rows)
 
 
 def _rich(columns: list[str], rows: Any) -> RichTable:

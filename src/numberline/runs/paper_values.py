@@ -18,6 +18,15 @@ class PaperValue:
     value: tuple[Number, ...]
     section: str
     id: str | None
+    measure: str | None = None
+    """What measures it on a run: a name in beside.py."""
+    parts: tuple[str, ...] = ()
+    """What each number is, where there are several."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name for each number."""
+        return tuple(f"{self.name}: {part}" for part in self.parts) or (self.name,)
 
 
 @dataclass(frozen=True)
@@ -48,6 +57,8 @@ def paper_values() -> PaperValues:
             tuple(row["value"]) if isinstance(row["value"], list) else (row["value"],),
             row["section"],
             row.get("id"),
+            row.get("measure"),
+            tuple(row.get("parts", ())),
         )
         for row in found["value"]
     )

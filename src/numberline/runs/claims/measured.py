@@ -11,14 +11,17 @@ import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from numberline.errors import NumberlineError
 from numberline.methods.intervals import wilson
 
 Row = Mapping[str, Any]
+SHARES = ("iia", "first", "whole")
+"""Metrics that are shares of examples. Where all or none count, a bootstrap interval has no width: Wilson's it is."""
 
 
+@runtime_checkable
 class Stored(Protocol):
     """A result's tables: `numberline.experiments.experiment.Result`, or anything like it."""
 
@@ -50,6 +53,8 @@ class Measured:
         if any(number is None or math.isnan(number) for number in numbers):
             raise NotMeasuredError("the score has no value (no example counts for it)")
         value, lo, hi = map(float, numbers)
+        if row.get("metric") in SHARES and lo == hi and value in (0.0, 1.0):
+            return cls.count(value * row["n"], row["n"])
         return cls(value, lo, hi, int(row["n"]))
 
     @classmethod

@@ -1,0 +1,164 @@
+"""How do models differ? Runs side by side: roles as a fraction of depth, claims, key scores, the paper's numbers.
+
+Everything comes from the run folders. `beside` is one run beside the paper, for the terminal; `side_by_side` several
+runs, for the terminal and as one self-contained page, in which every string is escaped.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined, select_autoescape
+
+from numberline.errors import NumberlineError
+from numberline.files import write_whole
+from numberline.report.facts import Facts, words
+from numberline.report.stored import CannotDrawError, Stored
+from numberline.report.verdict import SYMBOLS, counted, estimate
+from numberline.report.words import number
+from numberline.runs.beside import Beside, beside_the_paper
+from numberline.runs.claims import Claim, ledger
+from numberline.runs.claims.measured import Measured
+from numberline.runs.folder import RunFolder
+from numberline.runs.paper_values import paper_values
+
+PAGE = "compare.html"
+BESIDE = ("measured", "paper", "this run", "difference", "paper's in the interval")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One run of a comparison."""
+
+    facts: Facts
+    claims: tuple[Claim, ...]
+    numbers: tuple[Beside, ...]
+
+    @classmethod
+    def open(cls, path: Path) -> "Compared":
+        """Read a run folder."""
+        facts, results = Facts(Stored.open(path)), RunFolder(path).valid_tables()
+        return cls(facts, ledger(results), tuple(beside_the_paper(results)))
+
+    @property
+    def name(self) -> str:
+        """The model, and what is not the default about the run."""
+        return f"{self.facts.model} ({self.facts.size})" if self.facts.size != "paper" else self.facts.model
+
+    def role(self, name: str) -> str:
+        """A role's layers as fractions of depth (the first layer 0, the last 1), and its value."""
+        depth = int(self.facts.shape.get("layers", 0)) - 1
+        try:
+            value = self.facts.value(name)
+        except CannotDrawError as reason:
+            return "not found" if name in self.facts.roles else str(reason)
+        layers = value[:1] if "_head" in name else value
+        fractions = ", ".join(number(layer / depth) if depth > 0 else "–" for layer in layers)
+        return f"{fractions} ({self.facts.spelled(name)})"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table of the comparison: a row for each thing, a cell for each run."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+def beside(path: Path) -> Section:
+    """One run beside the paper."""
+    run = Compared.open(path)
+    rows = tuple(
+        (row.name, _exact(row.paper), _measured(row), _signed(row.difference), _yes(row.inside)) for row in run.numbers
+    )
+    return Section(f"{run.name} beside {paper_values().model}", BESIDE, rows, counted(run.claims, run.facts))
+
+
+def side_by_side(paths: Sequence[Path]) -> list[Section]:
+    """Several runs: the tables of the page."""
+    runs = [Compared.open(path) for path in paths]
+    names = tuple(run.name for run in runs)
+
+    def table(title: str, heads: Iterable[tuple[str, Any]], cell: Callable[[Compared, Any], str], note: str) -> Section:
+        rows = tuple((head, *(cell(run, key) for run in runs)) for head, key in heads)
+        return Section(title, ("", *names), rows, note)
+
+    found = dict.fromkeys(name for run in runs for name in run.facts.roles)
+    scores = [
+        (f"{claim.id}: {measurement.name}", (i, j))
+        for i, claim in enumerate(runs[0].claims)
+        for j, measurement in enumerate(claim.measurements)
+    ]
+    return [
+        table(
+            "Models",
+            [(name, name) for name in ("layers", "heads", "width")],
+            lambda run, name: str(run.facts.shape.get(name, "–")),
+            "",
+        ),
+        table(
+            "Roles",
+            [(words(name).removeprefix("set of "), name) for name in found],
+            Compared.role,
+            "Layers as a fraction of depth, 0 the first and 1 the last; in brackets the site itself.",
+        ),
+        table(
+            "Claims of the paper",
+            [(claim.sentence, i) for i, claim in enumerate(runs[0].claims)],
+            lambda run, i: f"{SYMBOLS[run.claims[i].verdict]} {run.claims[i].verdict}",
+            " ".join(counted(run.claims, run.facts) for run in runs),
+        ),
+        table(
+            "Key scores",
+            scores,
+            lambda run, place: estimate(run.claims[place[0]].measurements[place[1]]),
+            "Each with its 95 % interval; a dash where it was not measured.",
+        ),
+        table(
+            f"Beside {paper_values().model}",
+            [(f"{row.name} (paper: {_exact(row.paper)})", i) for i, row in enumerate(runs[0].numbers)],
+            lambda run, i: _measured(run.numbers[i]),
+            "",
+        ),
+    ]
+
+
+def write_comparison(paths: Sequence[Path], place: Path) -> list[Section]:
+    """Write the page of several runs."""
+    if not place.parent.is_dir():
+        raise NumberlineError(f"{place.parent} is not a folder: choose another place for the page")
+    sections = side_by_side(paths)
+    environment = Environment(autoescape=select_autoescape(default=True), undefined=StrictUndefined, trim_blocks=True)
+    source = files("numberline.report").joinpath("compare.html.j2").read_text(encoding="utf-8")
+    text = environment.from_string(source).render(sections=sections, names=sections[0].columns[1:])
+    write_whole(place, text.encode())
+    return sections
+
+
+def _measured(row: Beside) -> str:
+    if row.found is None:
+        return "–"
+    return _exact(row.found.value) if row.found.lo == row.found.hi else _interval(row.found)
+
+
+def _interval(found: Measured) -> str:
+    return f"{number(found.value)} [{number(found.lo)}, {number(found.hi)}]"
+
+
+def _exact(value: float) -> str:
+    """Whole numbers as such, others with up to three digits."""
+    return str(int(value)) if float(value).is_integer() and abs(value) > 1 else number(value, 3)
+
+
+def _signed(difference: float | None) -> str:
+    if difference is None:
+        return "–"
+    return f"+{_exact(difference)}" if difference > 0 else _exact(difference)
+
+
+def _yes(inside: bool | None) -> str:
+    return "–" if inside is None else "yes" if inside else "no"
