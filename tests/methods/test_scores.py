@@ -6,7 +6,7 @@ import torch
 import numberline
 from numberline.engine import resid, swap
 from numberline.errors import NumberlineError
-from numberline.methods.das import fit, random_subspaces
+from numberline.methods.das import fit, fit_cases, random_subspaces
 from numberline.methods.intervals import mean, ratio, wilson
 from numberline.methods.scores import Trial, record_trial, score
 from numberline.tasks import Task, perturb, pool
@@ -126,3 +126,19 @@ def test_bootstrap_intervals_cover():
         found = mean(torch.randn(50, generator=generator, dtype=torch.float64) + 3)
         covered += found.lo <= 3 <= found.hi
     assert 85 <= covered <= 100
+
+
+def test_fits_of_several_cases_in_one_batch_are_the_fits_of_each(lab):
+    """Cases of different sizes share a batch; each learns what it would learn alone, from the same start."""
+    task, site = Task(), resid(2).at("y2")
+    trials = [
+        record_trial(lab, task, perturb(task, pool(task).fitting[:n], case)) for case, n in (("y1", 12), ("y2", 8))
+    ]
+    together = fit_cases(lab, trials, site, seeds=(1, 2), steps=5)
+    for i, seed in enumerate((1, 2)):
+        for j, trial in enumerate(trials):
+            (alone,) = fit(lab, trial, site, seeds=(seed,), steps=5)
+            assert torch.allclose(together[i][j].losses, alone.losses, atol=1e-5)
+            assert torch.allclose(together[i][j].subspace.basis, alone.subspace.basis, atol=1e-4)
+            assert together[i][j].subspace.provenance == alone.subspace.provenance
+    assert not torch.allclose(together[0][0].subspace.basis, together[0][1].subspace.basis, atol=1e-2)

@@ -91,6 +91,8 @@ def resolve(recording: Recording, edits: Sequence[Edit], generated: int = 0) -> 
         check(edit.site, network)
         if edit.site.kind == "pattern":
             raise NumberlineError(f"{edit.site}: attention weights can be read but cannot be edited")
+        if isinstance(edit.along, Tensor) and edit.along.dim() == 3 and len(edit.along) != len(recording):
+            raise NumberlineError(f"{edit.site}: {len(edit.along)} bases were given for {len(recording)} examples")
         more = generated if edit.site.position == EVERYWHERE else 0
         tokens = edit.site.tokens(recording.prompts.positions, recording.length + more)
         changes.append(Change(edit, tokens, _source(recording, edit, tokens)))

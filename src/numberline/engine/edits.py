@@ -35,21 +35,21 @@ class Edit:
     action: Literal["replace", "coordinates", "add"]
     source: Recording | Values | None = None
     source_site: Site | None = None
-    along: Subspace | Float[Tensor, "d k"] | None = None
+    along: Subspace | Float[Tensor, "*examples d k"] | None = None
 
-    @property
-    def basis(self) -> Float[Tensor, "d k"] | None:
-        """The basis of the subspace, if the edit is along one."""
-        return self.along.basis if isinstance(self.along, Subspace) else self.along
+    def basis(self, examples: slice) -> Float[Tensor, "*examples d k"] | None:
+        """The basis of the subspace, if the edit is along one: the same for all examples, or one for each."""
+        basis = self.along.basis if isinstance(self.along, Subspace) else self.along
+        return basis if basis is None or basis.dim() == 2 else basis[examples]
 
 
 def swap(
     site: Site,
     source: Recording | Values,
-    along: Subspace | Float[Tensor, "d k"] | None = None,
+    along: Subspace | Float[Tensor, "*examples d k"] | None = None,
     source_site: Site | None = None,
 ) -> Edit:
-    """Exchange the activation, or its component in a subspace, for the source's."""
+    """Exchange the activation, or its component in a subspace (one for all examples, or one each), for the source's."""
     return Edit(site, "replace", source, source_site, along)
 
 
@@ -79,7 +79,7 @@ def apply(
     action: str,
     x: Float[Tensor, "rows tokens d"],
     target: Float[Tensor, "..."],
-    basis: Float[Tensor, "d k"] | None,
+    basis: Float[Tensor, "*rows d k"] | None,
 ) -> Float[Tensor, "rows tokens d"]:
     """The edited activation, computed in fp32 or better and returned in that precision."""
     precise = torch.promote_types(x.dtype, torch.float32)
@@ -90,4 +90,4 @@ def apply(
         return target.expand_as(x)
     basis = basis.to(x.device, precise)
     wanted = target if action == "coordinates" else target.expand_as(x) @ basis
-    return x + (wanted - x @ basis) @ basis.T
+    return x + (wanted - x @ basis) @ basis.mT

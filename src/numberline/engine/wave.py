@@ -206,7 +206,7 @@ class WaveTap:
                     target = target[:, [i for i, token in enumerate(change.tokens) if token in self.tokens]]
                 where = _where(rows, columns, site.index if kind == "neurons" else ())
                 now = self._head(number, rows, site.index[0])[:, columns] if kind == "head" else value[where]
-                new = apply(change.edit.action, now, target, change.edit.basis)
+                new = apply(change.edit.action, now, target, change.edit.basis(examples))
                 if kind == "head":
                     self.heads[number, site.index[0]] = self._head(number, rows, site.index[0]).index_copy(
                         1, torch.tensor(columns, device=new.device), new

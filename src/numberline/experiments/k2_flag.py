@@ -50,7 +50,7 @@ from numberline.experiments.roles import flag_layer, require, settle
 from numberline.methods.attribution import Place, activations, pin
 from numberline.methods.clouds import read
 from numberline.methods.connectivity import alignment
-from numberline.methods.das import STEPS, fit, random_subspaces
+from numberline.methods.das import STEPS, fit_cases, random_subspaces
 from numberline.methods.draws import draw_rows
 from numberline.methods.intervals import wilson
 from numberline.methods.scores import Trial, score
@@ -120,10 +120,9 @@ def measure(
 
 
 def fit_flags(lab: Lab, trials: Mapping[str, Trial], site: Site, steps: int, progress: Callable[[int], None]) -> Flags:
-    """One direction at a site, fitted in each case."""
-    return {
-        case: fit(lab, examples, site, steps=steps, progress=progress)[0].subspace for case, examples in trials.items()
-    }
+    """One direction at a site, fitted in each case; all cases in one batch."""
+    (fits,) = fit_cases(lab, list(trials.values()), site, steps=steps, progress=progress)
+    return {case: fit.subspace for case, fit in zip(trials, fits, strict=True)}
 
 
 def layer_rows(lab: Lab, trials: Mapping[str, Trial], fitted: Mapping[int, Flags]) -> list[dict[str, Any]]:

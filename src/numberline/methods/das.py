@@ -6,22 +6,23 @@
    accumulated over minibatches, so that each step uses the full-batch mean.
 4. Adam, 100 steps, rate 0.05.
 
-Fits of one site (several initialisations) are conditions of one sweep and share its batches. In half precision the loss
-is scaled before the backward pass and the gradient scaled back, so that small gradients do not vanish.
+Fits of one site share one batch: several initialisations are conditions of one sweep, and several cases are examples of
+one trial, each with the basis of its own case. In half precision the loss is scaled before the backward pass and the
+gradient scaled back, so that small gradients do not vanish.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from numberline.engine.edits import swap
 from numberline.engine.lab import Lab, Read
 from numberline.engine.sites import Site
 from numberline.engine.subspace import Subspace
-from numberline.methods.scores import Trial, pld
+from numberline.methods.scores import Trial, pld, record_trial
 
 STEPS = 100
 RATE = 0.05
@@ -60,32 +61,64 @@ def fit(
     progress: Callable[[int], object] | None = None,
 ) -> list[Fit]:
     """Learn a rank-`rank` subspace at a site, once from each seed."""
+    return [fits[0] for fits in fit_cases(lab, [trial], site, rank, seeds, steps, rate, progress)]
+
+
+def fit_cases(
+    lab: Lab,
+    trials: Sequence[Trial],
+    site: Site,
+    rank: int = 1,
+    seeds: Sequence[int] = (SEED,),
+    steps: int = STEPS,
+    rate: float = RATE,
+    progress: Callable[[int], object] | None = None,
+) -> list[list[Fit]]:
+    """Learn a subspace for each trial at one site, once from each seed: fits[seed][trial]. `progress` is told fits."""
+    trial, of = _together(lab, trials)
     width = trial.clean.value(site, slice(0, 1)).shape[-1]
     device = lab.network.blocks[max(site.layer, 0)].device
-    free = [_initial(width, rank, seed).to(device).requires_grad_() for seed in seeds]
-    optimizer = torch.optim.Adam(free, lr=rate)
+    free = [[_initial(width, rank, seed).to(device).requires_grad_() for _ in trials] for seed in seeds]
+    flat = [matrix for matrices in free for matrix in matrices]
+    optimizer = torch.optim.Adam(flat, lr=rate)
     scale, batches = loss_scale(lab), minibatches(lab, trial, site, len(seeds))
-    losses = torch.zeros(len(seeds), steps)
+    share = 1 / of.bincount().double()[of]  # of each example in the mean of its trial
+    losses = torch.zeros(len(seeds), len(trials), steps)
     for step in range(steps):
         optimizer.zero_grad()
         for rows in batches:
             part = trial.part(rows)
-            conditions = [[swap(site, part.clean, torch.linalg.qr(matrix)[0])] for matrix in free]
+            bases = [torch.stack([torch.linalg.qr(matrix)[0] for matrix in matrices]) for matrices in free]
+            # Examples of one trial share a basis, which is the cheaper product.
+            along = [each[0] if len(trials) == 1 else each[of[rows].to(device)] for each in bases]
+            conditions = [[swap(site, part.clean, basis)] for basis in along]
             logits = lab.sweep(part.corrupted, conditions, Read(logits=part.tokens), grad=True).logits
             # −log softmax over two tokens is softplus of the difference.
-            each = torch.nn.functional.softplus(-pld(logits)).sum(-1) / len(trial)
+            difference = pld(logits)
+            each = torch.nn.functional.softplus(-difference) * share[rows].to(difference)
             (each.sum() * scale).backward()
-            losses[:, step] += each.detach().cpu()
-        for matrix in free:
+            losses[:, :, step].index_add_(1, of[rows], each.detach().to("cpu", torch.float32))
+        for matrix in flat:
             assert matrix.grad is not None
             matrix.grad /= scale
         optimizer.step()
         if progress is not None:
-            progress(1)
+            progress(len(trials))
     return [
-        Fit(Subspace(torch.linalg.qr(matrix.detach())[0], _provenance(lab, trial, site, seed)), losses[number])
-        for number, (matrix, seed) in enumerate(zip(free, seeds, strict=True))
+        [
+            Fit(Subspace(torch.linalg.qr(matrix.detach())[0], _provenance(lab, trials[j], site, seed)), losses[i, j])
+            for j, matrix in enumerate(free[i])
+        ]
+        for i, seed in enumerate(seeds)
     ]
+
+
+def _together(lab: Lab, trials: Sequence[Trial]) -> tuple[Trial, Int[Tensor, " n"]]:
+    """Several trials as one, and which of them each example is from."""
+    of = torch.cat([torch.full((len(trial),), number) for number, trial in enumerate(trials)])
+    if len(trials) == 1:
+        return trials[0], of
+    return record_trial(lab, trials[0].task, [example for trial in trials for example in trial.examples]), of
 
 
 def _initial(width: int, rank: int, seed: int) -> Float[Tensor, "width rank"]:
