@@ -15,7 +15,7 @@ export OMP_WAIT_POLICY ?= passive
 export GOMP_SPINCOUNT ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench browser install
+.PHONY: help run test lint gallery bench browser install
 
 help: ## list what can be made
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 16
@@ -38,6 +38,9 @@ lint: $(VENV)/.stamp-test ## ruff and strict type checking
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+gallery: $(VENV)/.stamp-run ## make the gallery of the documentation again from runs/tiny (after `make run`)
+	$(BIN)/python docs/gallery.py runs/tiny
 
 bench: $(VENV)/.stamp-test ## measure the engine's speed against other tools
 	$(BIN)/python benchmarks/run.py

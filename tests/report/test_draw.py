@@ -14,7 +14,7 @@ from synthetic import make_run, results
 
 from numberline.errors import NumberlineError
 from numberline.experiments.registry import EXPERIMENTS
-from numberline.report import style
+from numberline.report import draw, style
 from numberline.report.draw import LABELS, draw_run, fed_by, file_name, listed_in, render
 from numberline.report.facts import Facts
 from numberline.report.registry import FIGURES, TABLES
@@ -55,6 +55,11 @@ PAPERS = [
     "app-k3-manifolds",
     "app-k3-dissociation",
     "app-k3-heads",
+    "app-k3-neurons",
+    "app-k3-l15",
+    "app-k3-readout-pca",
+    "app-k3-readout-causal",
+    "app-ablation",
 ]
 PAPERS_TABLES = [
     "app-patch-examples",
@@ -255,3 +260,25 @@ def test_a_real_result_is_drawn(tmp_path):
     row = folder.load("behaviour.operands").rows("accuracy")[0]
     assert f"k = 2: {estimate(row)}" in made.figures["app-behaviour"]
     assert Path(folder.path / "figures/app-behaviour.svg").stat().st_size > 1000
+
+
+WHOLE = ("app-whole-*", "tab:*", "app:*")
+
+
+def test_several_processes_draw_the_same(made_up, tmp_path):
+    path = make_run(tmp_path / "run", model="a_model & <b>more</b> {x}")
+    alone, shared = draw_run(made_up, WHOLE), draw_run(path, WHOLE, processes=2)
+    assert (shared.figures, shared.tables, shared.skipped) == (alone.figures, alone.tables, alone.skipped)
+    assert list(shared.figures) == list(alone.figures)
+    for label in shared.figures:
+        name = f"figures/{label}.svg"
+        assert (path / name).read_bytes() == (made_up / name).read_bytes()
+
+
+def test_where_no_process_can_be_started_one_draws_all(made_up, monkeypatch, caplog):
+    def refuse(*_):
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(draw, "ProcessPoolExecutor", refuse)
+    assert len(draw_run(made_up, ("app-whole-e*", "tab:*", "app:*", "app-patch-e*"), processes=2).tables) == 5
+    assert "no more processes" in caplog.text

@@ -8,7 +8,7 @@ import pytest
 from synthetic import make_run, results
 
 from numberline.report.facts import Facts
-from numberline.report.interactive import number, shared, where
+from numberline.report.interactive import number, shared, three, where
 from numberline.report.interactive.plot import MOST_POINTS, clean, plain, sample, shown
 from numberline.report.interactive.registry import PLOTS
 from numberline.report.registry import FIGURES
@@ -19,7 +19,7 @@ ALL = [(label, place) for label, plots in PLOTS.items() for place in range(len(p
 
 
 def test_every_plot_stands_under_a_figure():
-    assert set(PLOTS) <= set(FIGURES)
+    assert set(PLOTS) <= {*FIGURES, "app-k3-readout-pca"}
 
 
 @pytest.mark.parametrize(("label", "place"), ALL)
@@ -75,6 +75,23 @@ def test_the_dose_response_leaves_equal_numbers_out(facts):
     heat = shared.dose(facts).content["data"][0]
     assert heat["z"][2][2] is None
     assert (heat["z"][0][5], heat["z"][5][0]) == (1.0, 0.0), "x is the first operand"
+
+
+def test_three_numbers_are_coloured_by_the_winner(facts):
+    result, plot = facts.run.result("k3.directions"), three.numbers(facts).content
+    operands = result.tensor("operands")
+    second = operands[operands.argmax(1) == 1]
+    assert plot["data"][1]["customdata"] == second.tolist()
+    assert np.allclose(plot["data"][4]["z"], result.tensor("projections_v3")[:, 0], rtol=1e-3)
+    assert three.winner(operands, "min").tolist() == operands.argmin(1).tolist()
+
+
+def test_the_read_out_has_every_winner_at_every_layer(facts):
+    plot = three.readout(facts)
+    result = facts.run.result("k3.readout")
+    assert plot.views.names[plot.views.first] == str(facts.value("readout_layer_k3")[0])
+    counts = [len(trace["x"]) for trace in plot.content["data"][:3]]
+    assert counts == [int((result.tensor("winner") == number).sum()) for number in (1, 2, 3)]
 
 
 def test_what_a_prompt_holds_is_shown_as_it_is():

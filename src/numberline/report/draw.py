@@ -100,6 +100,12 @@ def draw_run(
     return made
 
 
+def usable_processes() -> int:
+    """How many processes may draw at once: one for each core that this one may use, and few."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, 8)
+
+
 def _all_made(path: Path, labels: Sequence[str], processes: int) -> Iterator[tuple[str, str, str]]:
     """Each label as it is made, in order, with its caption or the reason why there is none."""
     done = 0

@@ -14,10 +14,10 @@ import base64
 import hashlib
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, StrictUndefined, select_autoescape
 from markupsafe import Markup
@@ -30,10 +30,28 @@ from numberline.report.registry import FIGURES, SECTIONS, TABLES
 from numberline.report.stored import CannotDrawError, Stored
 from numberline.report.tables import plain_heads
 from numberline.report.words import count, number
+from numberline.runs.paper_values import paper_values
+
+if TYPE_CHECKING:
+    from numberline.runs.beside import Beside
+    from numberline.runs.claims import Claim
 
 PAGE = "report.html"
 DIAGRAM = "fig1toy"
 """The figure at the top."""
+BESIDE: Mapping[str, str] = {
+    "behaviour.pairs": "app-behaviour",
+    "k2.trace": "app-trace-k2",
+    "k2.number": "number-reps",
+    "k2.transport": "number-reps",
+    "k2.shared": "shared-rep",
+    "k2.neurons": "comparison-mechanism",
+    "k2.three_digit": "app-three-digit",
+    "k2.whole": "app-whole-iia",
+    "k3.trace": "app-trace-k3",
+    "k3.readout": "app-k3-readout-causal",
+}
+"""Under which figure or table the paper's numbers of an experiment stand."""
 FIRST_SCRIPT = (
     'document.documentElement.classList.add("js");'
     'try{const t=localStorage.getItem("numberline-theme");if(t)document.documentElement.dataset.theme=t}catch{}'
@@ -55,40 +73,74 @@ def make_report(
 
 
 def write_page(path: Path) -> Path:
-    """Write report.html from what was drawn."""
-    write_whole(path / PAGE, html(Facts(Stored.open(path)), listed_in(path)).encode())
+    """Test the claims anew and write report.html from what was drawn."""
+    # Imported here because it takes seconds, which a process that only draws need not wait.
+    from numberline.runs.beside import beside_the_paper
+    from numberline.runs.claims import write_claims
+    from numberline.runs.folder import RunFolder
+
+    claims, numbers = write_claims(path), beside_the_paper(RunFolder(path).valid_tables())
+    text = html(Facts(Stored.open(path)), listed_in(path), claims, numbers)
+    write_whole(path / PAGE, text.encode())
     return path / PAGE
 
 
-def html(facts: Facts, made: Made) -> str:
-    """The page's text."""
+def html(facts: Facts, made: Made, claims: Sequence["Claim"] = (), numbers: Sequence["Beside"] = ()) -> str:
+    """The page's text: of what was drawn, the claims as tested, and the paper's numbers beside the run's."""
     environment = Environment(autoescape=select_autoescape(default=True), undefined=StrictUndefined, trim_blocks=True)
     sections = [_section(facts, made, title, labels) for title, labels in SECTIONS.items()]
     sections = [section for section in sections if section["entries"]]
+    for entry in (entry for section in sections for entry in section["entries"]):
+        entry["paper"] = [_beside(row) for row in numbers if BESIDE.get(row.id or "") == entry["label"] and row.found]
     plotted = any(entry["plots"] for section in sections for entry in section["entries"])
     last = [_plotly(), _own("page.js")] if plotted else [_own("page.js")]
-    return (
-        environment.from_string(_own("page.html.j2"))
-        .render(
-            facts=facts,
-            about_model=about_model(facts),
-            verdict=[],
-            ledger=[],
-            diagram=_entry(facts, made, DIAGRAM),
-            roles=_roles(facts),
-            sections=sections,
-            paper_model="",
-            provenance=_provenance(facts),
-            seconds=_seconds(facts),
-            total=_total(facts),
-            command=command(facts),
-            redraw=f"numberline report {shlex.quote(str(facts.run.path))}",
-            style=Markup(_own("page.css")),
-            scripts={"first": Markup(FIRST_SCRIPT), "last": [Markup(script) for script in last]},
-            policy=_policy(FIRST_SCRIPT, *last),
-        )
-        .lstrip()
+    text = environment.from_string(_own("page.html.j2")).render(
+        facts=facts,
+        about_model=about_model(facts),
+        **_ledger(facts, claims),
+        diagram=_entry(facts, made, DIAGRAM),
+        roles=_roles(facts),
+        sections=sections,
+        paper_model=paper_values().model,
+        provenance=_provenance(facts),
+        seconds=_seconds(facts),
+        total=_total(facts),
+        command=command(facts),
+        redraw=f"numberline report {shlex.quote(str(facts.run.path))}",
+        style=Markup(_own("page.css")),
+        scripts={"first": Markup(FIRST_SCRIPT), "last": [Markup(script) for script in last]},
+        policy=_policy(FIRST_SCRIPT, *last),
     )
+    return text.lstrip()
+
+
+def _ledger(facts: Facts, claims: Sequence["Claim"]) -> dict[str, Any]:
+    """The verdict and the ledger, with links to those figures that have a place in the page."""
+    if not claims:
+        return {"verdict": "", "ledger": []}
+    from numberline.report.verdict import ledger_rows, verdict
+
+    rows = [{**row, "figures": [(label, label in FIGURES or label in TABLES) for label in row["figures"]]}
+            for row in ledger_rows(claims)]  # fmt: skip
+    return {"verdict": verdict(claims, facts), "ledger": rows}
+
+
+def _beside(row: "Beside") -> dict[str, str]:
+    """A number of the paper beside the run's."""
+    assert row.found is not None
+    interval = "" if row.found.lo == row.found.hi else f" [{number(row.found.lo)}, {number(row.found.hi)}]"
+    return {
+        "name": row.name,
+        "here": f"{_short(row.found.value)}{interval}",
+        "paper": _short(row.paper),
+        "inside": {None: "", True: "in the interval", False: "outside the interval"}[row.inside],
+        "section": row.section,
+    }
+
+
+def _short(value: float | int) -> str:
+    """Whole numbers as such, others with two digits."""
+    return str(int(value)) if float(value).is_integer() and abs(value) > 1 else number(value)
 
 
 def _own(name: str) -> str:

@@ -22,6 +22,8 @@ class Beside:
     paper: Number
     found: Measured | None
     why: str = ""
+    id: str | None = None
+    """The experiment that measures it."""
 
     @property
     def difference(self) -> float | None:
@@ -49,7 +51,7 @@ def beside_the_paper(results: Mapping[str, Stored]) -> list[Beside]:
         except NotMeasuredError as error:
             found, why = [None] * len(value.value), str(error)
         rows += [
-            Beside(name, value.section, theirs, ours, why)
+            Beside(name, value.section, theirs, ours, why, value.id)
             for name, theirs, ours in zip(value.names, value.value, found, strict=True)
         ]
     for row in paper_values().whole:
@@ -64,8 +66,8 @@ def _whole(name: str, patch: str, case: str, metric: str, theirs: Number, eviden
     try:
         found = evidence.one("k2.whole", "whole", condition=patch, case=case, metric=metric)
     except NotMeasuredError as error:
-        return Beside(name, "app:res-whole", theirs, None, str(error))
-    return Beside(name, "app:res-whole", theirs, found)
+        return Beside(name, "app:res-whole", theirs, None, str(error), "k2.whole")
+    return Beside(name, "app:res-whole", theirs, found, id="k2.whole")
 
 
 def _layout(id: str, operands: Sequence[str]) -> Measures:

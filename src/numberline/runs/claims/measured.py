@@ -58,12 +58,12 @@ class Measured:
         return cls(value, lo, hi, int(row["n"]))
 
     @classmethod
-    def point(cls, value: float, n: int = 1) -> "Measured":
+    def point(cls, value: float | int, n: int = 1) -> "Measured":
         """A number that has no sampling error, such as a cosine of two directions."""
         return cls(float(value), float(value), float(value), n)
 
     @classmethod
-    def count(cls, right: float, n: int) -> "Measured":
+    def count(cls, right: float | int, n: int) -> "Measured":
         """A share of n, with its Wilson interval."""
         if n == 0:
             raise NotMeasuredError("no example counts for it")
