@@ -10,7 +10,8 @@
 Tables
 - `heads`: layer, head (−1: none), condition ("with v2", "alone", "v2": the baseline), metric (iia, pr, pooled), mean,
   se, n, lo, hi, near_ties, nonpositive.
-- `excess`: layer, head, mean, se, n, lo, hi.
+- `excess`: layer, head, mean, se, n, lo, hi, and how far it is behind the best head, as a share of the best's excess,
+  paired by example: behind, behind_lo, behind_hi.
 - `roles`: transport_head.
 """
 
@@ -23,7 +24,7 @@ from numberline.engine.sites import head, resid
 from numberline.experiments import roles
 from numberline.experiments.experiment import Context, MissingError, Result, experiment
 from numberline.experiments.patches import trial as recorded
-from numberline.methods.intervals import ratio
+from numberline.methods.intervals import Estimate, ratio
 from numberline.methods.scores import Trial, score
 
 Rows = list[dict[str, Any]]
@@ -71,5 +72,18 @@ def sweep_heads(
     ]
     scores = score(lab, trial, conditions, count)
     gained = scores.pld[1 : 1 + len(all_heads)] - scores.pld[0]
-    excess = [{"layer": layer, "head": number, **ratio(gained[number], trial.scale).columns} for number in all_heads]
+    best = gained[int(gained.mean(1).argmax())]
+    excess = [
+        {
+            "layer": layer,
+            "head": number,
+            **ratio(gained[number], trial.scale).columns,
+            **_behind(ratio(best - gained[number], best)),
+        }
+        for number in all_heads
+    ]
     return scores.rows(labels), excess
+
+
+def _behind(share: Estimate) -> dict[str, float]:
+    return {"behind": share.mean, "behind_lo": share.lo, "behind_hi": share.hi}

@@ -22,7 +22,7 @@ from numberline.runs.beside import Beside, beside_the_paper
 from numberline.runs.claims import Claim, ledger
 from numberline.runs.claims.measured import Measured
 from numberline.runs.folder import RunFolder
-from numberline.runs.paper_values import paper_values
+from numberline.runs.paper_values import Number, paper_values
 
 PAGE = "compare.html"
 BESIDE = ("measured", "paper", "this run", "difference", "paper's in the interval")
@@ -149,7 +149,7 @@ def _interval(found: Measured) -> str:
     return f"{number(found.value)} [{number(found.lo)}, {number(found.hi)}]"
 
 
-def _exact(value: float) -> str:
+def _exact(value: Number) -> str:
     """Whole numbers as such, others with up to three digits."""
     return str(int(value)) if float(value).is_integer() and abs(value) > 1 else number(value, 3)
 

@@ -64,11 +64,6 @@ def straight(evidence: Evidence) -> Measured:
     return Measured.point(row["share"])
 
 
-def head_scores(evidence: Evidence) -> list[Measured]:
-    """Each head's recovery over the co-patch alone, best first."""
-    return sorted(map(Measured.of, evidence.rows("k2.heads", "excess")), key=lambda score: -score.value)
-
-
 def head_share(evidence: Evidence) -> Measured:
     """What the best head recovers with the co-patch, as a share of the whole residual after that layer."""
     rows = evidence.rows("k2.heads", "heads", condition="with v2", metric="pooled")
@@ -78,9 +73,14 @@ def head_share(evidence: Evidence) -> Measured:
 
 
 def head_lead(evidence: Evidence) -> Measured:
-    """How much more the best head adds than the second best, as a share of the best."""
-    best, second, *_ = [*head_scores(evidence), Measured.point(0.0)]
-    return (best - second) / best
+    """How far the second best head is behind the best, as a share of the best; all the way where there is one head."""
+    best, *others = sorted(evidence.rows("k2.heads", "excess"), key=lambda row: -float(row["mean"]))
+    if best["lo"] <= 0:
+        raise NotMeasuredError("no head of the layer after the number layer recovers anything")
+    if not others:
+        return Measured.point(1.0)
+    share, lo, hi = (float(others[0][name]) for name in ("behind", "behind_lo", "behind_hi"))
+    return Measured(share, lo, hi, int(best["n"]))
 
 
 def shared(condition: str, case: str, evidence: Evidence, metric: str = "iia") -> Measured:

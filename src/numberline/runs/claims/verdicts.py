@@ -103,6 +103,9 @@ def measure(test: Test, evidence: Evidence) -> Measurement:
         found = test.measure(evidence)
     except NotMeasuredError as error:
         return Measurement(test.name, None, None, None, 0, *asked, "not tested", str(error))
+    except KeyError as column:
+        why = f"a result has no column {column}: it was made by another version, run it again"
+        return Measurement(test.name, None, None, None, 0, *asked, "not tested", why)
     verdict = judge(found, test.direction, test.threshold)
     return Measurement(test.name, found.value, found.lo, found.hi, found.n, *asked, verdict)
 

@@ -1,0 +1,237 @@
+"""The ledger: the rule on intervals; every claim can hold and can fail; what is missing is said; pages are escaped."""
+
+import json
+import math
+from dataclasses import astuple
+
+import pytest
+from claims_tables import SPOILED, good, spoiled
+from synthetic import make_run
+
+from numberline.errors import NumberlineError
+from numberline.experiments.experiment import Result
+from numberline.models.planted.broken import DESIGNS
+from numberline.report.compare import beside, side_by_side, write_comparison
+from numberline.report.facts import Facts
+from numberline.report.stored import Stored
+from numberline.report.verdict import HOLDS, ledger_rows, verdict
+from numberline.runs.beside import beside_the_paper
+from numberline.runs.claims import CLAIMS, DECLARED, ledger, ledger_of, write_claims
+from numberline.runs.claims.measured import Evidence, Measured, NotMeasuredError, average
+from numberline.runs.claims.verdicts import Measurement, combine, judge
+
+IDS = [declared.id for declared in DECLARED]
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "at_least", "at_most"),
+    [
+        (0.6, 0.8, "holds", "fails"),
+        (0.5, 0.8, "holds", "undecided"),
+        (0.4, 0.6, "undecided", "undecided"),
+        (0.2, 0.5, "undecided", "holds"),
+        (0.2, 0.4, "fails", "holds"),
+    ],
+)
+def test_an_interval_clears_the_threshold_or_not(lo, hi, at_least, at_most):
+    measured = Measured((lo + hi) / 2, lo, hi, 100)
+    assert judge(measured, "at least", 0.5) == at_least
+    assert judge(measured, "at most", 0.5) == at_most
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        (("holds", "holds"), "holds"),
+        (("holds", "undecided"), "undecided"),
+        (("holds", "not tested"), "not tested"),
+        (("undecided", "not tested"), "not tested"),
+        (("holds", "not tested", "undecided", "fails"), "fails"),
+        ((), "not tested"),
+    ],
+)
+def test_a_claim_of_several_measurements(verdicts, expected):
+    made = tuple(Measurement("x", 0.5, 0.4, 0.6, 9, "at least", 0.5, "why", each) for each in verdicts)
+    assert combine(made) == expected
+
+
+def test_intervals_take_the_worst_of_both_ends():
+    a, b = Measured(1.0, 0.8, 1.2, 400), Measured(2.0, 1.6, 2.5, 64)
+    assert astuple(b - a) == pytest.approx((1.0, 0.4, 1.7, 64))
+    assert astuple(a / b) == pytest.approx((0.5, 0.8 / 2.5, 1.2 / 1.6, 64))
+    assert average([a, b]).value == 1.5
+    assert abs(Measured(-0.1, -0.3, 0.2, 9)) == Measured(0.1, 0.0, 0.3, 9)
+    assert abs(Measured(-0.4, -0.5, -0.3, 9)) == Measured(0.4, 0.3, 0.5, 9)
+    with pytest.raises(NotMeasuredError, match="nothing to take a share of"):
+        a / Measured(0.1, -0.1, 0.3, 9)
+
+
+def test_a_share_of_all_examples_is_not_certain():
+    certain = {"metric": "iia", "mean": 1.0, "lo": 1.0, "hi": 1.0, "n": 20}
+    assert 0.7 < Measured.of(certain).lo < 0.9
+    assert Measured.of({**certain, "metric": "pooled"}).lo == 1.0
+    with pytest.raises(NotMeasuredError, match="no value"):
+        Measured.of({**certain, "mean": math.nan})
+
+
+def test_all_claims_hold_where_everything_is_as_in_the_paper():
+    claims = ledger(good())
+    assert [claim.id for claim in claims] == IDS
+    assert {claim.id: claim.why for claim in claims if claim.verdict != "holds"} == {}
+    for claim in claims:
+        for measurement in claim.measurements:
+            assert measurement.lo <= measurement.value <= measurement.hi
+            assert measurement.reason
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_each_claim_fails_where_one_of_its_measurements_is_spoiled(name):
+    id, _ = SPOILED[name]
+    verdicts = {claim.id: claim.verdict for claim in ledger(spoiled(name))}
+    assert verdicts.pop(id) == "fails"
+    assert set(verdicts.values()) == {"holds"}, verdicts
+
+
+def test_every_measurement_of_every_claim_can_fail():
+    seen = set()
+    for name in SPOILED:
+        for claim in ledger(spoiled(name)):
+            seen |= {(claim.id, each.name) for each in claim.measurements if each.verdict == "fails"}
+    # What all claims about y2's (and y3's) position rest on is spoiled by one table of the trace, tested below.
+    expected = {(declared.id, test.name) for declared in DECLARED for test in declared.tests}
+    assert {pair for pair in expected - seen if not pair[1].startswith("recovery of y1's change")} == set()
+
+
+def test_where_the_number_never_arrives_the_algorithm_fails_though_nothing_else_could_be_measured():
+    """As on a model whose last token reads the digits: no number layer, so everything behind it is missing."""
+    results = good()
+    gone = Result.of({"missing": [{"reason": "the role number_layer was not found"}]}, 0)
+    results |= {id: gone for id in results if id.startswith(("k2.", "behaviour.outcomes", "k3.")) and "trace" not in id}
+    for id in ("k2.trace", "k3.trace"):
+        rows = [
+            {**row, "mean": 0.0, "lo": -0.01, "hi": 0.01} if row["position"] != "last" else row
+            for row in results[id].rows("trace")
+        ]
+        results[id] = Result.of({"trace": [{**row, "metric": row["metric"]} for row in rows]}, 64)
+        if id == "k2.trace":
+            rows = [
+                {**row, "mean": 0.0, "lo": 0.0, "hi": 0.0} if row["metric"] == "iia" else row
+                for row in results[id].rows("trace")
+            ]
+            results[id] = Result.of({"trace": rows}, 64)
+    claims = {claim.id: claim for claim in ledger(results)}
+    assert claims["solves"].verdict == "holds"
+    assert {id for id in IDS if claims[id].verdict == "fails"} == set(IDS) - {"solves", "three-readout"}
+    assert claims["three-readout"].verdict == "not tested"
+    assert "number_layer was not found" in claims["three-readout"].why
+
+
+def test_without_results_nothing_is_tested_and_the_reason_is_said():
+    for claim in ledger({}):
+        assert claim.verdict == "not tested"
+        assert "was not run" in claim.why
+
+
+def test_an_empty_set_of_neurons_carries_nothing():
+    results = good()
+    rows = [
+        {**row, "mean": 0.9, "lo": 0.85, "hi": 0.95} if row["frozen"] == "shared" else row
+        for row in results["k2.neurons"].rows("sets")
+    ]
+    results["k2.neurons"] = Result.of({"sets": rows}, 64)
+    assert next(claim for claim in ledger(results) if claim.id == "neurons").verdict == "fails"
+
+
+def test_evidence_says_what_is_missing():
+    evidence = Evidence(good())
+    with pytest.raises(NotMeasuredError, match=r"k9.x was not run"):
+        evidence.rows("k9.x", "patches")
+    with pytest.raises(NotMeasuredError, match="no table nope"):
+        evidence.rows("k2.number", "nope")
+    with pytest.raises(NotMeasuredError, match="no row with condition nope"):
+        evidence.rows("k2.number", "patches", condition="nope")
+    with pytest.raises(NotMeasuredError, match="rows where one was expected"):
+        evidence.one("k2.number", "patches")
+
+
+def test_every_claim_has_a_variant_of_the_planted_model_that_should_break_it():
+    assert {id for design in DESIGNS.values() for id in design.breaks} == set(IDS)
+
+
+def test_claims_json(tmp_path):
+    path = make_run(tmp_path / "run", model="<b>m</b>")
+    claims = write_claims(path)
+    written = json.loads((path / CLAIMS).read_text(encoding="utf-8"))
+    assert written["model"] == "<b>m</b>"
+    assert [claim["id"] for claim in written["claims"]] == IDS
+    assert [claim["verdict"] for claim in written["claims"]] == [claim.verdict for claim in claims]
+    assert {"value", "lo", "hi", "n", "threshold", "direction", "reason"} <= set(
+        written["claims"][0]["measurements"][0]
+    )
+    assert not list(path.glob("*.partial"))
+    with pytest.raises(NumberlineError, match="holds no run"):
+        ledger_of(tmp_path)
+
+
+def test_a_result_that_run_json_does_not_list_is_no_evidence(tmp_path):
+    path = make_run(tmp_path / "run")
+    about = json.loads((path / "run.json").read_text())
+    about["experiments"]["k2.number"]["digest"] = "another"
+    (path / "run.json").write_text(json.dumps(about))
+    linear = next(claim for claim in ledger_of(path) if claim.id == "linear")
+    assert "k2.number was not run" in {each.why for each in linear.measurements}
+
+
+def test_the_verdict_says_every_claim_with_its_numbers(tmp_path):
+    facts = Facts(Stored.open(make_run(tmp_path / "run", model="mine")))
+    text = verdict(ledger(good()), facts)
+    assert text.startswith(f"Of the paper's {len(IDS)} claims {len(IDS)} hold on mine.")
+    assert set(HOLDS) == set(IDS)
+    assert "–" not in text
+    mixed = verdict(ledger(spoiled("no u")), facts)
+    assert "11 hold on mine, 1 fail" in mixed
+    assert "linear (IIA of u 0.10 [0.06, 0.14], at least 0.50 asked)" in mixed
+    assert "were not tested" in verdict(ledger({}), facts)
+
+
+def test_ledger_rows_spell_every_measurement():
+    rows = ledger_rows(ledger(spoiled("no u")))
+    linear = next(row for row in rows if row["id"] == "linear")
+    assert (linear["verdict"], linear["symbol"]) == ("fails", "✗")
+    assert {"name": "IIA of u", "value": "0.10 [0.06, 0.14]", "threshold": "≥ 0.50"}.items() <= linear["measurements"][
+        1
+    ].items()
+
+
+def test_beside_the_paper_says_the_difference_and_whether_the_interval_holds_it():
+    rows = {row.name: row for row in beside_the_paper(good())}
+    u = rows["held-out IIA of u from either initialisation, two digits"]
+    assert (u.paper, u.difference, u.inside) == (0.94, pytest.approx(-0.04), True)
+    assert rows["cos(v1, v2)"].inside is None
+    assert rows["cos(v1, v2)"].difference == pytest.approx(0.0)
+    assert rows["tokens of a prompt, two digits: length"].found is not None
+    assert "was not run" in rows["IIA of u, y1 perturbed, whole number"].why
+
+
+def test_runs_side_by_side_are_escaped_and_self_contained(tmp_path):
+    paths = [make_run(tmp_path / str(i), model=name) for i, name in enumerate(("<script>1</script>", "b & c"))]
+    place = tmp_path / "page.html"
+    sections = write_comparison(paths, place)
+    text = place.read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+    assert "b &amp; c" in text
+    assert "http" not in text.replace("http-equiv", "")
+    assert all(section.title in text.replace("&#39;", "'") for section in sections)
+    roles = next(section for section in sections if section.title == "Roles")
+    assert ("transport head", "0.40 (L2.H1)", "0.40 (L2.H1)") in roles.rows
+    with pytest.raises(NumberlineError, match="is not a folder"):
+        write_comparison(paths, tmp_path / "none" / "page.html")
+
+
+def test_one_run_beside_the_paper(tmp_path):
+    section = beside(make_run(tmp_path / "run", model="mine"))
+    assert section.title == "mine (quick) beside Qwen2.5-7B-Instruct"
+    rows = {row[0]: row for row in section.rows}
+    assert rows["IIA of u, y1 perturbed, whole number"][1:] == ("0.940", "0.46 [0.42, 0.50]", "−0.480", "no")
+    assert len(side_by_side([tmp_path / "run", tmp_path / "run"])) == 5
