@@ -3,14 +3,18 @@
 from dataclasses import replace
 from functools import cache
 
+import torch
 from transformers import AutoTokenizer
 
 from numberline.engine.lab import Lab
 from numberline.experiments.experiment import Context, Result
+from numberline.experiments.k3_space import ThreeSpace
 from numberline.experiments.patches import SharedSpace
 from numberline.models.loading import BUILT_IN, wrap
 from numberline.models.planted import Truth, planted
 from numberline.tasks import QUICK
+from numberline.tasks.counterfactuals import needed
+from numberline.tasks.sizes import Sizes
 
 SMALL = replace(
     QUICK, evaluation=50, fitting=16, number_cloud=200, shared_cloud=300, edge_cloud=120, dose_prompts=8, field_stride=6
@@ -40,3 +44,17 @@ def means(result: Result, table: str, *keys: str, metric: str = "iia", **where: 
         assert key not in found, f"{keys} do not tell the rows of {table} apart"
         found[key if len(key) > 1 else key[0]] = row["mean"]
     return found
+
+
+def three_space() -> ThreeSpace:
+    """The planted directions of three numbers. y1 is not at y2's position in the number layer: w1 is any direction."""
+    truth = lab_and_truth()[1]
+    named, heads = truth.directions[3], [truth.transport_heads[operand][0] for operand in ("y1", "y2")]
+    directions = {name: named[name] for name in ("u1", "u2", "v1", "v2", "v3")}
+    return ThreeSpace(truth.number_layer, heads[0], heads[1], **directions, w1=named["v1"])
+
+
+def all_solved(sizes: Sizes) -> Context:
+    """A context of three numbers in which every candidate counts as solved."""
+    solved = torch.ones(max(sizes.candidates, needed(sizes)))
+    return Context(sizes, needs={"k3.trace": Result.of({}, 0, {"solved": solved})})

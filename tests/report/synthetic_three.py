@@ -70,6 +70,12 @@ def directions_result() -> Result:
                 for case in CASES
                 for metric in ("pr", "pooled")
             ],
+            "attention": [
+                {"direction": name, "token": token, "larger": larger, **score(0.4)}
+                for name in ("v1", "v2")
+                for token in CASES
+                for larger in ("y1", "y2")
+            ],
             "components": [row for name, place in PLACES.items() for row in components(place, name)],
             "log_fits": [row for name, place in PLACES.items() for row in fits(place, name)],
             "variance": [
@@ -141,6 +147,7 @@ def flags_result() -> Result:
                 for position, case in fitted
             ],
             "cosines": [{"first": a, "second": b, "cosine": 0.5} for a in names for b in names],
+            **pattern_tables(),
         },
         N,
         {name: unit(D) for name in names},
@@ -171,6 +178,12 @@ def readout_result() -> Result:
                 for head in range(-1, HEADS)
                 for row in scores(0.1 + 0.5 * (head < 2), **label, layer=4, head=head)
             ],
+            "learned": [
+                row
+                for label in labels
+                for examples in ("evaluation", "fitting")
+                for row in scores(1.0, **label, layer=4, condition="learned", examples=examples, draws=1, spread=0.0)
+            ],
             "attention": attention,
             "pca": [{"layer": layer, "pc1": 0.4, "pc2": 0.3, **score(0.9)} for layer in shown],
             "roles": [role("readout_layer_k3", 4), role("readout_head", 4, 1)],
@@ -182,8 +195,73 @@ def readout_result() -> Result:
             "operands": torch.tensor(operands),
             "winner": torch.tensor(operands.argmax(1) + 1),
             "pcs": unit(D, 2),
+            "learned": unit(D, 2),
+            "overlap": torch.tensor([0.9, 0.2]),
         },
     )
+
+
+def neurons_result() -> Result:
+    blocks = [
+        ("none", "none", []),
+        ("attention 3", "attention", [3]),
+        ("mlp 2", "mlp", [2]),
+        ("mlp 2+3", "mlp", [2, 3]),
+    ]
+    sets = [("none", -1, 0), ("shared", -1, 6), ("own", -1, 20), ("random", 0, 6), ("random", 1, 6)]
+    tables: dict[str, list[dict[str, Any]]] = {"blocks": [], "freeze": [], "sets": [], "overlap": []}
+    for case in CASES:
+        for frozen, kind, layers in blocks:
+            tables["blocks"] += scores(1.2 - 0.4 * len(layers), case=case, frozen=frozen, kind=kind, layers=layers)
+        for ranking, draw in (("attribution", -1), ("random", 0), ("random", 1)):
+            for k in (1, 3, 10, 30, 80):
+                tables["freeze"] += scores(1 / (k if draw < 0 else 1), case=case, ranking=ranking, draw=draw, k=k)
+        for frozen, draw, k in sets:
+            tables["sets"] += scores(0.1 if frozen == "shared" else 0.8, case=case, frozen=frozen, draw=draw, k=k)
+        tables["overlap"].append({"case": case, "top": 20, "shared": 3, "of": 6})
+    return Result.of(tables, N)
+
+
+def pattern_tables() -> dict[str, list[dict[str, Any]]]:
+    rows = []
+    made = [("none", *["as is"] * 3)]
+    settings = [(y1, y2, y3) for y1 in ("as is", "set", "unset") for y2 in ("set", "unset") for y3 in ("set", "unset")]
+    made += [(direction, *setting) for setting in settings for direction in ("flag", "random")]
+    for direction, y1, y2, y3 in made:
+        says = "y3" if y3 == "set" else "y2" if y2 == "set" else "" if y1 == "unset" else "y1"
+        for winner in ("all", *CASES):
+            for named in (*CASES, "other"):
+                label = {"direction": direction, "y1": y1, "y2": y2, "y3": y3, "winner": winner, "named": named}
+                rows.append({**label, "predicted": says if direction == "flag" else "", **score(0.25)})
+    rules = [{"rule": rule, **score(0.5)} for rule in ("latest", "earliest", "largest")]
+    verdict = {"verdict": "holds", "right": 11, "patterns": 11, "why": "made up"}
+    return {"patterns": rows, "rules": rules, "verdict": [verdict]}
+
+
+def beyond_result() -> Result:
+    tables: dict[str, list[dict[str, Any]]] = {name: [] for name in ("solved", "patches", "separation", "verdict")}
+    for k in (3, 4, 5):
+        tables["solved"].append({"k": k, "solved": 200, "candidates": 264, "used": True, "why": ""})
+        for position in [f"y{t}" for t in range(2, k + 1)]:
+            named = {"flag": 0.95, "flag_k3": 0.7, "full": 1.0, "random": 0.0}
+            tables["patches"] += patches({(position, position): named}, k=k, layer=3)
+            for fitted in ("flag", "flag_k3"):
+                label = {"k": k, "position": position, "fitted": fitted}
+                tables["separation"].append({**label, **score(0.95), "auc": 1.0, "d_prime": 4.0})
+            tables["verdict"].append({"k": k, "position": position, "found": k < 5, "recovery": 1.0, "tells": 0.95,
+                                      "why": "made up"})  # fmt: skip
+    return Result.of(tables, N)
+
+
+def ablation_result() -> Result:
+    rows = [
+        {"k": k, "condition": condition, "neurons": 0 if condition == "intact" else 6, "draws": 1, "metric": metric,
+         "right": 10, **score(0.3 if "token" in condition else 0.95)}
+        for k in (2, 3, 4, 5, 10, 20)
+        for condition in ("intact", "every token", "last token", "random")
+        for metric in ("leading", "integer")
+    ]  # fmt: skip
+    return Result.of({"accuracy": rows}, N)
 
 
 def results() -> dict[str, Result]:
@@ -195,4 +273,7 @@ def results() -> dict[str, Result]:
         "k3.fields": fields_result(),
         "k3.flags": flags_result(),
         "k3.readout": readout_result(),
+        "k3.neurons": neurons_result(),
+        "k3.flags_beyond": beyond_result(),
+        "k3.ablation": ablation_result(),
     }

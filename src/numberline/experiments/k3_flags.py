@@ -16,7 +16,8 @@ Tables
   "flag_y3", "flag_decides": by the case it was fitted in; "full", "random"), examples, draws, spread, metric, mean, se,
   n, lo, hi, near_ties, nonpositive.
 - `cloud`: y1, y2, y3, and one column for each flag, named flag_POSITION_CASE: flag_y2_y1, flag_y2_y2, flag_y3_y1, ….
-- `separation`: position, fitted (the case), mean … (accuracy of a threshold), auc, d_prime.
+- `separation`: position, method ("DAS", or how else it began), fitted (the case), mean … (accuracy of a threshold),
+  auc, d_prime.
 - `cosines`: first, second (flag_POSITION_CASE), cosine.
 - `patterns`, `rules`, `verdict`: in flag_patterns.py.
 Tensors: flag_POSITION_CASE (d). Subspaces: k3_flag_POSITION_CASE.
@@ -82,7 +83,10 @@ def measure(lab: Lab, context: Context, layer: int, steps: int = STEPS) -> Resul
         signed, along = sign_flags(fitted, states[position], wins)
         splits = {split: {case: trials[split][case] for case in cases} for split in EXAMPLES}
         tables["patches"] += [{"position": position, **row} for row in patch_rows(lab, context, site, signed, splits)]
-        tables["separation"] += [{"position": position, **separation(case, along[case], wins)} for case in cases]
+        tables["separation"] += [
+            {"position": position, "method": signed[case].provenance["method"], **separation(case, along[case], wins)}
+            for case in cases
+        ]
         columns |= {f"flag_{position}_{case}": values.tolist() for case, values in along.items()}
         found |= {f"flag_{position}_{case}": direction for case, direction in signed.items()}
         chosen = BY_HAND[position]

@@ -4,24 +4,26 @@
    mean recovery rises most is the role `readout_layer_k3`; the figures show two layers before it and two after.
 2. Principal components of the 1,500-prompt cloud at the last token, at those layers, coloured by the winner.
 3. At the read-out layer, on evaluation examples: the top two components as a rank-two patch, beside the full-rank
-   patch, the first component alone, and random planes. (Nothing is fitted on examples here: the components come from
-   the cloud.)
+   patch, the first component alone, and random planes. Beyond the paper, a plane learned by DAS on the fitting examples
+   of the three orders together: the position may be held in two dimensions that are not the two of most variance.
 4. Every head of that layer on its own, without a co-patch, beside the whole attention sublayer. The head that recovers
    most is the role `readout_head`; its attention from the last token, averaged by the position of the maximum.
 
 Tables ("order" is a value order, best first: "y1>y2>y3")
 - `layers`: order, layer, metric, mean, se, n, lo, hi, …: the full-rank patch leaving every layer.
 - `patches`: order, layer, condition ("full", "pcs", "pc1", "random"), draws, spread, metric, mean, …
+- `learned`: order, layer, condition ("learned"), examples ("evaluation", "fitting"), draws, spread, metric, mean, …
 - `heads`: order, layer, head (−1: the whole attention sublayer), metric, mean, …
 - `attention`: head, winner ("y1", "y2", "y3"), token, token_text, position, mean, se, n, lo, hi.
 - `pca`: layer, pc1, pc2 (shares of variance), mean … (how often the two components tell the winner, by the nearest of
   three means, which are taken from the first half of the cloud and tried on the second).
 - `roles`: readout_layer_k3, readout_head.
 Tensors: projections (shown layers × prompts × 2), shown (those layers), operands (prompts × 3), winner (prompts; 1 to
-3), pcs (d × 2, of the read-out layer). Subspaces: k3_answer.
+3), pcs (d × 2, of the read-out layer), learned (d × 2), overlap (2: cosines of the principal angles between these two
+planes). Subspaces: k3_answer, k3_answer_learned.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -35,22 +37,24 @@ from numberline.engine.subspace import Subspace
 from numberline.experiments.directions import Rows, along
 from numberline.experiments.experiment import Context, Result, experiment
 from numberline.experiments.k2_trace import question_tokens
-from numberline.experiments.k3_space import ordered_trial, three_numbers
+from numberline.experiments.k3_space import ordered_trial, split_of, three_numbers
 from numberline.experiments.patches import RANDOM_DRAWS
 from numberline.experiments.roles import leading_head, readout_layer_k3, settle
 from numberline.methods.clouds import group_means, read
-from numberline.methods.das import random_subspaces
+from numberline.methods.das import STEPS, fit, random_subspaces
 from numberline.methods.draws import draw_rows
 from numberline.methods.intervals import mean, wilson
 from numberline.methods.pca import Components, principal_components
-from numberline.methods.scores import Trial, score
-from numberline.tasks.counterfactuals import HEAD_GROUPS
+from numberline.methods.scores import Trial, record_trial, score
+from numberline.tasks.counterfactuals import HEAD_GROUPS, arrange
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 
 BESIDE = 2
 """How many layers before and after the read-out layer are shown."""
 RANK = 2
+
+Progress = Callable[[int], object]
 
 
 @experiment(
@@ -63,7 +67,7 @@ def readout(lab: Lab, context: Context) -> Result:
     trials = {">".join(order): ordered_trial(lab, context, order) for order in HEAD_GROUPS}
     layers = range(lab.network.n_layers)
     heads = len(trials) * (lab.network.n_heads + 1)
-    count = context.meter(context.sizes.evaluation * (len(trials) * len(layers) + heads))
+    count = context.meter(context.sizes.evaluation * (len(trials) * len(layers) + heads) + STEPS)
     rows: Rows = []
     for order, trial in trials.items():
         conditions = [[swap(resid(layer).at("last"), trial.clean)] for layer in layers]
@@ -81,10 +85,12 @@ def readout(lab: Lab, context: Context) -> Result:
     tables, tensors, answer = cloud_tables(lab, context, layer, roles[1])
     tables |= {"layers": rows, "heads": by_head, "roles": roles}
     tables["patches"] = patch_rows(lab, context, trials, layer, answer)
-    return Result.of(tables, n, tensors, {"k3_answer": answer})
+    tables["learned"], learned = learned_rows(lab, context, trials, layer, count)
+    tensors |= {"learned": learned.basis, "overlap": torch.linalg.svdvals(answer.basis.T @ learned.basis)}
+    return Result.of(tables, n, tensors, {"k3_answer": answer, "k3_answer_learned": learned})
 
 
-def head_rows(lab: Lab, trials: Mapping[str, Trial], layer: int, progress: Any) -> Rows:
+def head_rows(lab: Lab, trials: Mapping[str, Trial], layer: int, progress: Progress) -> Rows:
     """Each head of a layer interchanged alone at the last token, and the whole attention sublayer (head −1)."""
     sites = {-1: attn(layer).at("last")} | {i: head(layer, i).at("last") for i in range(lab.network.n_heads)}
     rows: Rows = []
@@ -114,6 +120,24 @@ def patch_rows(lab: Lab, context: Context, trials: Mapping[str, Trial], layer: i
     for order, trial in trials.items():
         rows += draw_rows(lab, trial, along(site, trial, spaces), {"order": order, "layer": layer})
     return rows
+
+
+def learned_rows(
+    lab: Lab, context: Context, trials: Mapping[str, Trial], layer: int, progress: Progress
+) -> tuple[Rows, Subspace]:
+    """A plane learned at the last token on the three orders together, evaluated in each."""
+    site, task = resid(layer).at("last"), three_numbers(context)
+    fitting = {">".join(order): arrange(task, split_of(context).fitting, order) for order in HEAD_GROUPS}
+    together = record_trial(lab, task, [example for examples in fitting.values() for example in examples])
+    (found,) = fit(lab, together, site, rank=RANK, progress=progress)
+    learned = Subspace(found.subspace.basis.cpu(), {**found.subspace.provenance, "data": f"{len(together)} examples"})
+    rows: Rows = []
+    for order, trial in trials.items():
+        splits = {"evaluation": trial, "fitting": record_trial(lab, task, fitting[order])}
+        for name, examples in splits.items():
+            labels = {"order": order, "layer": layer, "examples": name}
+            rows += draw_rows(lab, examples, along(site, examples, {"learned": learned}), labels)
+    return rows, learned
 
 
 def cloud_tables(

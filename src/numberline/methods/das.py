@@ -73,12 +73,20 @@ def fit_cases(
     steps: int = STEPS,
     rate: float = RATE,
     progress: Callable[[int], object] | None = None,
+    starts: Sequence[Float[Tensor, "d k"]] = (),
 ) -> list[list[Fit]]:
-    """Learn a subspace for each trial at one site, once from each seed: fits[seed][trial]. `progress` is told fits."""
+    """Learn a subspace for each trial at one site, once from each seed: fits[seed][trial]. `progress` is told fits.
+
+    With `starts`, one for each trial, a fit begins there and not where a seed says.
+    """
     trial, of = _together(lab, trials)
     width = trial.clean.value(site, slice(0, 1)).shape[-1]
     device = lab.network.blocks[max(site.layer, 0)].device
-    free = [[_initial(width, rank, seed).to(device).requires_grad_() for _ in trials] for seed in seeds]
+    free = [
+        [(start * width**0.5).to(device).requires_grad_() for start in starts]
+        or [_initial(width, rank, seed).to(device).requires_grad_() for _ in trials]
+        for seed in seeds
+    ]
     flat = [matrix for matrices in free for matrix in matrices]
     optimizer = torch.optim.Adam(flat, lr=rate)
     scale, batches = loss_scale(lab), minibatches(lab, trial, site, len(seeds))
@@ -106,7 +114,10 @@ def fit_cases(
             progress(len(trials))
     return [
         [
-            Fit(Subspace(torch.linalg.qr(matrix.detach())[0], _provenance(lab, trials[j], site, seed)), losses[i, j])
+            Fit(
+                Subspace(torch.linalg.qr(matrix.detach())[0], _provenance(lab, trials[j], site, seed, bool(starts))),
+                losses[i, j],
+            )
             for j, matrix in enumerate(free[i])
         ]
         for i, seed in enumerate(seeds)
@@ -125,11 +136,18 @@ def _initial(width: int, rank: int, seed: int) -> Float[Tensor, "width rank"]:
     return torch.randn(width, rank, generator=torch.Generator().manual_seed(seed))
 
 
-def _provenance(lab: Lab, trial: Trial, site: Site, seed: int) -> dict[str, str]:
+def mean_difference(trial: Trial, site: Site) -> Float[Tensor, "d 1"]:
+    """The unit direction of the mean difference between the clean and the corrupted activations at a site."""
+    change = (trial.clean.value(site) - trial.corrupted.value(site))[:, 0].float().mean(0)
+    unit: Tensor = change / change.norm()
+    return unit[:, None]
+
+
+def _provenance(lab: Lab, trial: Trial, site: Site, seed: int, started: bool) -> dict[str, str]:
     return {
         "model": lab.loaded.fingerprint,
         "site": str(site),
-        "method": "DAS",
+        "method": "DAS, from the mean difference" if started else "DAS",
         "data": f"{len(trial)} examples, {trial.examples[0].case} perturbed",
         "seed": str(seed),
     }

@@ -129,6 +129,15 @@ def groups(axes: Axes, x: Array, y: Array, first: Array, labels: tuple[str, str]
         axes.scatter([], [], c=colour, s=12, linewidths=0, label=label)
 
 
+def winners(axes: Axes, points: Array, winner: Array, size: float | int = 3.0) -> None:
+    """Points of a plane coloured by the operand that wins (from 1), in one shuffled layer, each operand named once."""
+    order = np.random.RandomState(0).permutation(len(winner))
+    shades = [style.colour(f"y{operand}") for operand in winner[order]]
+    axes.scatter(points[order, 0], points[order, 1], c=shades, s=size, linewidths=0, alpha=0.7, rasterized=True)
+    for operand in sorted(set(winner.tolist())):
+        axes.scatter([], [], c=style.colour(f"y{operand}"), s=12, linewidths=0, label=f"$y_{operand}$")
+
+
 def smoothed(values: Array, points: Array, width: float = 3.0) -> Array:
     """The mean position along a number: a Gaussian-weighted mean over neighbouring values."""
     values = values.astype(float)

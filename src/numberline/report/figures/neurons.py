@@ -8,13 +8,13 @@ from matplotlib.ticker import FixedLocator
 from numberline.report import panels, style
 from numberline.report.facts import Facts, join
 from numberline.report.figure import Drawing, Panel, compose, figure
-from numberline.report.stored import Array, CannotDrawError, Row, Table
+from numberline.report.figures.freezing import block_bars, by_case, depth_curves, mean_over_draws
+from numberline.report.stored import Array, CannotDrawError, Table
 from numberline.report.words import count, estimate, number
 
 CASES = ("y1", "y2")
 CLIPPED = 3.0
 """Standard deviations at which the colours of causal edges end, where some edges are far larger."""
-SHADES = {style.CASE_TITLE[case]: style.colour(case) for case in CASES}
 
 
 @figure("app-mlp-freeze", needs=("k2.freeze",))
@@ -26,28 +26,10 @@ def mlp_freeze(facts: Facts) -> Drawing:
     return compose(page, facts, axes, {"a": _frozen, "b": _injected}, lead)
 
 
-def _by_case(axes: Axes, table: Table, column: str, names: dict[str, str]) -> None:
-    series: dict[str, list[Row | None]] = {
-        style.CASE_TITLE[case]: [table.one(case=case, **{column: name}) for name in names] for case in CASES
-    }
-    panels.bars(axes, list(names.values()), series, SHADES)
-    panels.unit_range(axes, 0.22)
-    axes.tick_params(axis="x", labelsize=6)
-    axes.legend(loc="upper right", ncols=2, columnspacing=0.8)
-
-
 def _frozen(axes: Axes, facts: Facts) -> str:
     table = facts.run.result("k2.freeze").table("freeze").where(metric="iia")
-    order = sorted(table.unique("frozen"), key=lambda name: _order(table.where(frozen=name).rows[0]))
-    names = {name: _short(name) for name in order}
-    _by_case(axes, table, "frozen", names)
-    axes.set_xlabel("frozen to its corrupted value")
+    said = block_bars(axes, table)
     axes.set_title("plane patch, one part frozen", loc="left")
-    said = "; ".join(
-        f"{case} perturbed: none frozen {estimate(table.one(case=case, frozen='none'))}, lowest with "
-        f"{_lowest(table.where(case=case))}"
-        for case in CASES
-    )
     layer = facts.transport_layer
     return (
         f"IIA of the rank-two (v1, v2) plane patch when one sub-block's output at y2 is frozen to its corrupted value. "
@@ -55,25 +37,11 @@ def _frozen(axes: Axes, facts: Facts) -> str:
     )
 
 
-def _order(row: Row) -> tuple[int, int, str]:
-    return (0 if row["frozen"] == "none" else len(row["layers"]), min(row["layers"] or [0]), row["kind"])
-
-
-def _short(name: str) -> str:
-    return name.replace("attention ", "attn\n").replace("mlp ", "MLP\n")
-
-
-def _lowest(table: Table) -> str:
-    alone = [row for row in table if len(row["layers"]) == 1]
-    row = min(alone or table.rows, key=lambda row: row["mean"])
-    return f"{row['frozen'].replace('mlp', 'MLP')} frozen {estimate(row)}"
-
-
 def _injected(axes: Axes, facts: Facts) -> str:
     found = facts.run.result("k2.freeze").table("inject").where(metric="iia")
     rows = tuple({**row, "mlps": "+".join(map(str, row["layers"]))} for row in found)
     table = Table(found.name, rows, (*found.columns, "mlps"))
-    _by_case(axes, table, "mlps", {name: f"MLP\n{name}" for name in table.unique("mlps")})
+    by_case(axes, table, "mlps", {name: f"MLP\n{name}" for name in table.unique("mlps")})
     axes.set_xlabel("clean outputs injected")
     axes.set_title("MLPs alone", loc="left")
     best = [max(table.where(case=case), key=lambda row: row["mean"]) for case in CASES]
@@ -137,46 +105,15 @@ def by_layer(shared: Table) -> str:
 
 
 def _depths(axes: Axes, facts: Facts) -> str:
-    table = facts.run.result("k2.neurons").table("freeze").where(metric="iia")
-    none = facts.run.result("k2.neurons").table("sets").where(metric="iia", frozen="none")
-    said = []
-    for case in CASES:
-        own = table.where(case=case)
-        panels.curve(axes, own.where(ranking="attribution"), "k", f"$y_{case[1]}$, top $k$", style.colour(case))
-        panels.curve(
-            axes,
-            mean_over_draws(own.where(ranking="random"), "k"),
-            "k",
-            f"$y_{case[1]}$, random",
-            style.colour(case),
-            dashed=True,
-        )
-        axes.axhline(none.one(case=case)["mean"], color=style.colour(case), linewidth=0.6, linestyle=":")
-        half = [row for row in own.where(ranking="attribution") if row["mean"] <= none.one(case=case)["mean"] / 2]
-        first = min((row["k"] for row in half), default=None)
-        said.append(f"{case} perturbed: " + (f"half is lost by k = {first}" if first else "half is never lost"))
-    axes.set_xscale("log")
-    axes.set(xlabel="neurons frozen, $k$", ylabel=style.IIA)
-    panels.unit_range(axes, 0.36)
-    axes.legend(loc="upper right", ncols=2, columnspacing=0.8)
+    result = facts.run.result("k2.neurons")
+    table = result.table("freeze").where(metric="iia")
+    said = depth_curves(axes, table, result.table("sets").where(metric="iia"))
     axes.set_title("top $k$ against random $k$", loc="left")
     return (
         "IIA of the plane patch when the top k neurons by attribution (solid) or k random neurons (dashed, mean of "
         f"{len(set(table.where(ranking='random').array('draw').tolist()))} draws) are frozen; dotted: none frozen. "
-        f"{'; '.join(said)}."
+        f"{said}."
     )
-
-
-def mean_over_draws(table: Table, by: str) -> Table:
-    """The mean over random draws at each value of a column; its error is that of one draw or the spread, if larger."""
-    rows = []
-    for value in table.unique(by):
-        own = table.where(**{by: value})
-        means = own.array("mean").astype(float)
-        spread = float(means.std(ddof=1) / np.sqrt(len(means))) if len(means) > 1 else 0.0
-        error = max(spread, float(own.array("se").astype(float).mean() / np.sqrt(len(means))))
-        rows.append({**own.rows[0], "mean": float(means.mean()), "se": error})
-    return Table(table.name, tuple(rows), table.columns)
 
 
 def _sets(axes: Axes, facts: Facts) -> str:
@@ -188,26 +125,20 @@ def _sets(axes: Axes, facts: Facts) -> str:
         "own": f"own\n{max(table.where(frozen='own').array('k'))}",
         "random": f"{size}\nrandom",
     }
-    rows = {case: {name: _set(table.where(case=case, frozen=name)) for name in names} for case in CASES}
-    series: dict[str, list[Row | None]] = {style.CASE_TITLE[case]: list(rows[case].values()) for case in CASES}
-    panels.bars(axes, list(names.values()), series, SHADES)
-    panels.unit_range(axes, 0.3)
+    by_case(axes, table, "frozen", names, headroom=0.3)
     axes.set_xlabel("neurons frozen")
     axes.legend(loc="upper right", ncols=1)
     axes.set_title("sets of neurons", loc="left")
     said = "; ".join(
-        f"{case} perturbed: none {estimate(rows[case]['none'])}, shared {estimate(rows[case]['shared'])}, random "
-        f"{number(rows[case]['random']['mean'])}"
+        f"{case} perturbed: none {estimate(table.one(case=case, frozen='none'))}, shared "
+        f"{estimate(table.one(case=case, frozen='shared'))}, random "
+        f"{number(mean_over_draws(table.where(case=case, frozen='random'))['mean'])}"
         for case in CASES
     )
     return (
         f"IIA with no neurons frozen, with the {size} shared neurons, each case's own top neurons, or {size} random "
         f"ones frozen: {said}; n = {count(table.rows[0]['n'])}."
     )
-
-
-def _set(table: Table) -> Row:
-    return mean_over_draws(table, "k").rows[0]
 
 
 @figure("app-connectivity", needs=("k2.connectivity",))

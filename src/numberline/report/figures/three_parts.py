@@ -151,13 +151,7 @@ def answer(axes: Axes, facts: Facts) -> str:
     result, layer = readout(facts)
     points = result.tensor("projections")[result.tensor("shown").tolist().index(layer)]
     winner = result.tensor("winner").ravel()
-    shades = np.array([style.colour(case) for case in CASES])[winner - 1]
-    order = np.random.RandomState(0).permutation(len(winner))
-    axes.scatter(
-        points[order, 0], points[order, 1], c=list(shades[order]), s=3, linewidths=0, alpha=0.7, rasterized=True
-    )
-    for case in CASES:
-        axes.scatter([], [], c=style.colour(case), s=12, linewidths=0, label=f"$y_{case[1]}$")
+    panels.winners(axes, points, winner)
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + 0.18 * (high - low))
     axes.legend(loc="upper center", ncols=3, handletextpad=0.1, columnspacing=0.6, title=None)
