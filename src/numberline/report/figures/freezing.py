@@ -24,7 +24,7 @@ def by_case(axes: Axes, table: Table, column: str, names: Mapping[str, str], hea
     panels.bars(axes, list(names.values()), series, shades, ylabel=_metric(table))
     _range(axes, table, headroom)
     axes.tick_params(axis="x", labelsize=6)
-    axes.legend(loc="upper right", ncols=len(cases), columnspacing=0.8)
+    axes.legend(loc="upper right", ncols=len(cases), columnspacing=0.6, handlelength=1, fontsize=6)
 
 
 def block_bars(axes: Axes, table: Table) -> str:
@@ -69,7 +69,7 @@ def depth_curves(axes: Axes, table: Table, sets: Table) -> str:
     axes.set_xscale("log")
     axes.set(xlabel="neurons frozen, $k$", ylabel=_metric(table))
     _range(axes, table, 0.36)
-    axes.legend(loc="upper right", ncols=2, columnspacing=0.8)
+    axes.legend(loc="upper right", ncols=2, columnspacing=0.6, fontsize=6)
     return "; ".join(said)
 
 

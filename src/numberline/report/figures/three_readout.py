@@ -30,7 +30,8 @@ def readout_pca(facts: Facts) -> Drawing:
         f"operand wins; the read-out is at layer {facts.spelled('readout_layer_k3')}"
     )
     drawing = compose(page, facts, axes, chosen, lead)
-    page.legend(*axes[letters[0]].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    handles, names = axes[letters[0]].get_legend_handles_labels()
+    page.legend(handles, [f"{name} wins" for name in names], loc="outside upper center", ncols=3)
     return drawing
 
 
@@ -56,7 +57,9 @@ def readout_causal(facts: Facts) -> Drawing:
     page = style.page(style.FULL_WIDTH, 2.5)
     axes = page.subplot_mosaic([["a", "b", "c"]], width_ratios=[1, 1.5, 1])
     lead = "Pooled position recovery of patches at the last token, for three value orders"
-    return compose(page, facts, axes, {"a": _layers, "b": _heads, "c": _planes}, lead)
+    drawing = compose(page, facts, axes, {"a": _layers, "b": _heads, "c": _planes}, lead)
+    page.legend(*axes["b"].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    return drawing
 
 
 def _layers(axes: Axes, facts: Facts) -> str:
@@ -72,8 +75,7 @@ def _layers(axes: Axes, facts: Facts) -> str:
     axes.axvline(layer, color=style.COLOURS["faint"], linewidth=6, zorder=0)
     axes.set_xticks(shown)
     axes.set(xlabel="layer", ylabel=style.POOLED)
-    panels.from_zero(axes, 0.3)
-    axes.legend(loc="upper left", ncols=2, columnspacing=0.8)
+    panels.from_zero(axes)
     axes.set_title("full residual, by layer", loc="left")
     return (
         f"A full-rank patch of the residual leaving each layer; at the read-out layer {layer} (grey) it rises: "
@@ -97,9 +99,6 @@ def _heads(axes: Axes, facts: Facts) -> str:
     for order in orders:
         axes.axhline(table.one(order=order, head=-1)["mean"], color=style.colour(order), linestyle="--", linewidth=0.9)
     axes.plot([], [], "--", color=style.COLOURS["baseline"], label="whole attention")
-    low, high = axes.get_ylim()
-    axes.set_ylim(low, high + 0.28 * (high - low))
-    axes.legend(loc="upper right", ncols=2, columnspacing=0.8)
     axes.set_xlabel(f"head of layer {layer}, by mean absolute effect")
     axes.set_title("heads, one by one", loc="left")
     said = "; ".join(
@@ -130,7 +129,7 @@ def _planes(axes: Axes, facts: Facts) -> str:
     shades = {order_symbol(order): style.colour(order) for order in orders}
     panels.bars(axes, list(names.values()), series, shades, ylabel=style.POOLED)
     axes.tick_params(axis="x", labelsize=5.5)
-    panels.from_zero(axes, 0.3)
+    panels.from_zero(axes)
     axes.set_title(f"two dimensions, L{layer}", loc="left")
     said = "; ".join(
         f"{order.replace('>', ' > ')}: components {estimate(table.one(order=order, condition='pcs'))}, learned "
