@@ -201,8 +201,13 @@ def _execute(run: "Run", patterns: list[str]) -> None:
     for meta in done:
         if meta.id.startswith("behaviour.") and "accuracy" in meta.tables:
             _print_accuracy(run.folder.load(meta.id))
-        if "missing" in meta.tables:
-            out.print(f"{meta.id} could not be measured: {run.folder.load(meta.id).rows('missing')[0]['reason']}")
+    unmeasured: dict[str, list[str]] = {}
+    for meta in done:
+        if "missing" in meta.tables:  # one reason may stop many, through one another: it is said once
+            reason = run.folder.load(meta.id).rows("missing")[0]["reason"].split(" is missing: ")[-1]
+            unmeasured.setdefault(reason, []).append(meta.id)
+    for reason, ids in unmeasured.items():
+        out.print(f"Could not be measured ({', '.join(ids)}): {reason}")
     from numberline.runs.claims import write_claims
 
     ledger = write_claims(run.folder.path)
@@ -410,8 +415,8 @@ def _stop(sentence: str, code: int) -> NoReturn:
 
 def main() -> None:
     """The entry point: every failure becomes one sentence."""
-    # Threads that wait busily make a run ten times slower when a neighbour takes a core; threads that sleep at once lose
-    # a quarter of the speed between small operations. So: a tenth of a millisecond, then sleep. OpenMP reads this once.
+    # Threads that wait busily make a run ten times slower when a neighbour takes a core; threads that sleep at once, a
+    # quarter slower between small operations. So they spin for a tenth of a millisecond. OpenMP reads this once.
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ["OMP_WAIT_POLICY"] = "passive"
         os.environ.setdefault("GOMP_SPINCOUNT", "10000")
