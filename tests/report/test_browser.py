@@ -155,6 +155,19 @@ def test_nothing_moves_while_it_loads(page):
     assert page.execute_script("return shift") < 0.02
 
 
+def test_the_ledger_leads_to_the_figures(page):
+    assert len(page.find_elements("css selector", ".ledger tbody")) == 12
+    links = page.find_elements("css selector", ".ledger .figures a")
+    assert links
+    there = "return arguments[0].every(link => document.getElementById(link.hash.slice(1)))"
+    assert page.execute_script(there, links)
+    link = next(link for link in links if link.text == "number-reps")
+    page.execute_script("document.documentElement.style.scrollBehavior = 'auto'")
+    link.click()
+    top = "document.getElementById('number-reps').getBoundingClientRect().top"
+    assert wait(page, f"{top} >= 0 && {top} < innerHeight / 2")
+
+
 def test_pointing_at_a_cell_of_the_trace_says_layer_token_and_score(page):
     plot = show(page, "plot-app-trace-k2-1")
     cell = plot.find_element("css selector", ".nsewdrag")

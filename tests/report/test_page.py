@@ -101,6 +101,16 @@ def test_pictures_have_their_caption_as_alternative(page, path):
     assert picture["alt"] == listed_in(path).figures["app-behaviour"]
 
 
+def test_the_answer_comes_first(page):
+    words = " ".join(page.words.split())
+    assert words.index("Of the paper's 12 claims") < words.index("The paper's claims on this model")
+    verdicts = [attributes["class"] for _, attributes in page.tags if attributes.get("class", "").startswith("badge ")]
+    assert len(verdicts) > 2 * 12
+    assert {name.split()[1] for name in verdicts} <= {"holds", "fails", "undecided", "not-tested"}
+    assert "Beside the paper's numbers, on Qwen2.5-7B-Instruct" in words
+    assert "IIA of u, y1 perturbed, whole number" in words
+
+
 def test_what_is_missing_is_said(page):
     assert "Not drawn: it was not drawn yet" in page.words
     path_words = " ".join(page.words.split())

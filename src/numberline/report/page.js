@@ -57,7 +57,8 @@
     const views = content.views;
     const seen = (view) => content.data.map((_, number) => views.of[number] === null || views.of[number] === view);
     if (views) seen(views.first).forEach((on, number) => (content.data[number].visible = on));
-    const shape = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+    // On a phone the buttons would cover the plot; fingers zoom and turn it.
+    const shape = { displaylogo: false, responsive: true, displayModeBar: innerWidth > 640 ? "hover" : false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
     box.layoutOf = () => themed(content.layout);
     Plotly.newPlot(box, content.data, box.layoutOf(), shape).then(() => {
       drawn.add(box);

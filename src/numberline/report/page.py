@@ -117,12 +117,13 @@ def html(facts: Facts, made: Made, claims: Sequence["Claim"] = (), numbers: Sequ
 def _ledger(facts: Facts, claims: Sequence["Claim"]) -> dict[str, Any]:
     """The verdict and the ledger, with links to those figures that have a place in the page."""
     if not claims:
-        return {"verdict": "", "ledger": []}
-    from numberline.report.verdict import ledger_rows, verdict
+        return {"headline": "", "verdict": "", "ledger": []}
+    from numberline.report.verdict import counted, ledger_rows, verdict
 
     rows = [{**row, "figures": [(label, label in FIGURES or label in TABLES) for label in row["figures"]]}
             for row in ledger_rows(claims)]  # fmt: skip
-    return {"verdict": verdict(claims, facts), "ledger": rows}
+    headline = counted(claims, facts)
+    return {"headline": headline, "verdict": verdict(claims, facts).removeprefix(headline), "ledger": rows}
 
 
 def _beside(row: "Beside") -> dict[str, str]:

@@ -36,7 +36,12 @@ def plane(facts: Facts) -> Plot:
 
 
 def _numbers(points: Array, column: int) -> Trace:
-    marker = {"size": 6, "color": points[:, column], "coloraxis": "coloraxis"}
+    marker = {
+        "size": 7,
+        "color": points[:, column],
+        "coloraxis": "coloraxis",
+        "line": {"width": 0.5, "color": style.GREY},
+    }
     return {**_marks(points), "marker": marker, "showlegend": False}
 
 
