@@ -169,8 +169,19 @@ def _specificity(axes: Axes, facts: Facts) -> str:
         f"Pooled position recovery of a rank-one patch of each direction (rows) in each case (columns); boxes mark the "
         f"case that perturbs the number it carries. There: {said}; in the other cases at most "
         f"{number(abs(worst['mean']))} in size ({worst['direction']}, {worst['case']} perturbed). w2 and u2 are the "
-        f"same fit. Colours are clipped at 1, printed values are not; n = {count(worst['n'])} per case."
+        f"same fit. {_attention(facts, 'v1')} {_attention(facts, 'v2')} Colours are clipped at 1, printed values are "
+        f"not; n = {count(worst['n'])} per case."
     )
+
+
+def _attention(facts: Facts, name: str) -> str:
+    """What the head of v1 or v2 looks at from y3, by which of y1 and y2 is larger."""
+    table, own = facts.run.result(ID).table("attention").where(direction=name), f"y{name[1]}"
+    parts = [
+        f"{number(table.one(token=own, larger=larger)['mean'])} when {larger} is larger" for larger in ("y1", "y2")
+    ]
+    head = site(facts, name).removeprefix("output of ")
+    return f"The head of {name}, {head}, attends from y3 to {own} with weight {' and '.join(parts)}."
 
 
 def _heads(axes: Axes, facts: Facts) -> str:

@@ -1,0 +1,241 @@
+"""Three numbers: who is solved, where the numbers are, who carries them; on `planted` and its truth, and on `tiny`."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+import torch
+from planted_space import SMALL, lab_and_truth, means
+from planted_space import true_space as pair_space
+from test_roles import trace
+
+from numberline import load
+from numberline.engine.lab import Lab
+from numberline.experiments import k2_trace, k3_directions, k3_heads, k3_trace, roles
+from numberline.experiments.directions import EXAMPLES
+from numberline.experiments.experiment import Context, Experiment, MissingError, Result
+from numberline.experiments.k3_space import ThreeSpace, names_winner, space_of_three, split_of, three_numbers, trial
+from numberline.methods import das
+from numberline.methods.clouds import rank_correlation
+from numberline.tasks.counterfactuals import CASES, VALUE_ORDERS, arrange, candidates, needed
+
+FEW = replace(SMALL, evaluation=25, fitting=16, candidates=70, three_cloud=150)
+STEPS = 30
+IDS = {
+    experiment.id: experiment
+    for experiment in (k2_trace.trace, k3_trace.trace, k3_heads.heads, k3_directions.directions)
+}
+WITHOUT = Result.of({"missing": [{"reason": "not run here"}]}, 0)
+
+
+@cache
+def tiny() -> Lab:
+    return load("tiny")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def short_fits():
+    """DAS with few steps; progress is told the full number, so that counts still add up."""
+    whole = das.fit_cases
+
+    def short(lab, trials, site, rank=1, seeds=(das.SEED,), steps=0, rate=das.RATE, progress=None, starts=()):
+        fits = whole(lab, trials, site, rank, seeds, STEPS, rate, None, starts)
+        if progress is not None:
+            progress(das.STEPS * len(trials))
+        return fits
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(das, "fit_cases", short)
+        yield
+
+
+@cache
+def result(model: str, id: str) -> Result:
+    """An experiment's result, with all that it needs."""
+    lab = tiny() if model == "tiny" else lab_and_truth()[0]
+    experiment: Experiment = IDS[id]
+    said: list[tuple[int, int]] = []
+    # The directions of two numbers are tried beside, where they are there.
+    needs = {need: result(model, need) if need in IDS else WITHOUT for need in experiment.needs}
+    found = experiment(lab, Context(FEW, needs=needs, progress=lambda *told: said.append(told)))
+    assert said[-1][0] == said[-1][1], f"{id} ends at {said[-1]}"
+    return found
+
+
+def value(model: str, id: str, name: str) -> tuple[int, ...]:
+    (row,) = (row for row in result(model, id).rows("roles") if row["name"] == name)
+    assert row["found"]
+    return tuple(row["value"])
+
+
+def true_space() -> ThreeSpace:
+    """The planted directions. y1 is not at y2's position in the number layer: w1 is any direction."""
+    truth = lab_and_truth()[1]
+    named = truth.directions[3]
+    heads = [truth.transport_heads[operand][0] for operand in ("y1", "y2")]
+    directions = {name: named[name] for name in ("u1", "u2", "v1", "v2", "v3")}
+    return ThreeSpace(truth.number_layer, heads[0], heads[1], **directions, w1=named["v1"])
+
+
+def test_the_number_layer_of_three_follows_that_of_two_within_the_noise():
+    two = roles.number_layer(trace({"y1": 0.8}, {"y1": 0.7}, {"y2": 0.9}, {"last": 1.0}))
+    assert two.value == (1,)
+    same = roles.number_layer_k3(trace({"y1": 0.9}, {"y1": 0.6}, {"y2": 0.9}, {"last": 1.0}), two)
+    assert (same.name, same.value, same.evidence) == ("number_layer_k3", (1,), 0.6)
+    later = roles.number_layer_k3(trace({"y1": 0.8}, {"y1": 0.8}, {"y1": 0.7}, {"y2": 0.9}), two)
+    assert later.value == (2,)
+    near = roles.number_layer_k3(trace({"y1": 0.8}, {"y1": 0.8}, {"y1": 0.52, "y2": 0.5}, {"y2": 0.9}), two)
+    assert near.value == (1,)
+    assert "layer 2, within the noise" in near.why
+    none = roles.number_layer_k3(trace({"last": 1.0}, {"last": 1.0}), two)
+    assert (none.name, none.value, none.found) == ("number_layer_k3", (1,), True)
+    assert not roles.number_layer_k3(trace({"last": 1.0}, {"last": 1.0}), None).found
+
+
+def test_the_users_number_layer_holds_for_three_operands_too():
+    lab = lab_and_truth()[0]
+    own = roles.number_layer_k3(trace({"y1": 0.8}, {"y1": 0.7}, {"y2": 0.9}, {"last": 1.0}), None)
+    for chosen, expected in (({"number_layer": (3,)}, [3]), ({"number_layer": (3,), "number_layer_k3": (2,)}, [2])):
+        (row,) = roles.settle(lab, Context(roles=chosen), own)
+        assert (row["name"], row["value"], row["source"]) == ("number_layer_k3", expected, "the user")
+    assert roles.parse("number_layer_k3=13") == ("number_layer_k3", (13,))
+
+
+def test_heads_are_ranked_by_what_they_add_in_any_order():
+    effects = {"y1>y2>y3": {-1: 0.5, 0: 0.6, 1: 0.5}, "y1>y3>y2": {-1: 0.0, 0: 0.0, 1: -0.8}}
+    rows = [
+        {"order": order, "layer": 4, "head": head, "metric": metric, "mean": mean if metric == "pr" else 9.0}
+        for order, named in effects.items()
+        for head, mean in named.items()
+        for metric in ("iia", "pr", "pooled")
+    ]
+    ranking = k3_heads.ranking(rows)
+    assert [(row["head"], row["rank"]) for row in ranking] == [(1, 1), (0, 2)]
+    assert [row["effect"] for row in ranking] == pytest.approx([0.4, 0.05])
+
+
+def test_monotone_is_the_rank_correlation_of_the_means():
+    rows = [{"direction": "v3", "value": y, "mean": y**3} for y in range(10, 20)]
+    rows += [{"direction": "u1", "value": y, "mean": -y} for y in range(10, 20)]
+    found = {row["direction"]: row for row in k3_directions.monotone(rows)}
+    assert found["v3"]["correlation"] == pytest.approx(1.0)
+    assert found["u1"]["correlation"] == pytest.approx(-1.0)
+    assert (found["v3"]["carries"], found["v3"]["values"]) == ("y3", 10)
+    assert rank_correlation(torch.tensor([1.0, 2, 3, 4]), torch.tensor([2.0, 1, 4, 3])) == pytest.approx(0.6)
+
+
+def test_only_quadruples_solved_in_all_four_orders_are_used():
+    lab, task = tiny(), three_numbers(Context())
+    (row,) = result("tiny", "k3.trace").rows("population")
+    mask = result("tiny", "k3.trace").tensors["solved"].bool()
+    assert (row["candidates"], row["used"], row["evaluation"]) == (70, 41, 25)
+    assert row["kept"] == int(mask.sum())
+    tuples = candidates(task, sizes=FEW)
+    for order in VALUE_ORDERS:
+        examples = arrange(task, tuples, order)
+        for side in ("clean", "corrupted"):
+            right = names_winner(lab, task, [getattr(example, side) for example in examples])
+            assert bool(right[mask].all())
+    holes = mask.clone()
+    holes[[0, 3]] = False
+    given = Context(FEW, needs={"k3.trace": Result.of({}, 0, {"solved": holes})})
+    split = split_of(given)
+    assert not {tuples[0], tuples[3]} & {*split.evaluation, *split.fitting}
+    assert split.evaluation[:2] == (tuples[1], tuples[2])
+    examples = trial(lab, given, "y2", fitting=True).examples
+    assert [sorted(example.values, reverse=True) for example in examples] == [list(row) for row in split.fitting]
+
+
+def test_a_model_that_solves_too_few_has_no_three_number_analysis(monkeypatch):
+    monkeypatch.setattr(k3_trace, "solved", lambda *_: torch.arange(70) < needed(FEW) - 1)
+    found = k3_trace.trace(tiny(), Context(FEW, needs={"k2.trace": result("tiny", "k2.trace")}))
+    assert "solves 65 of 70 quadruples" in found.rows("missing")[0]["reason"]
+    with pytest.raises(MissingError, match="is missing: the model solves"):
+        split_of(Context(FEW, needs={"k3.trace": found}))
+
+
+def test_the_trace_shows_the_planted_anatomy():
+    truth = lab_and_truth()[1]
+    assert value("planted", "k3.trace", "number_layer_k3") == (truth.number_layer,)
+    (row,) = result("planted", "k3.trace").rows("population")
+    assert row["kept"] == row["candidates"]
+    rows = [row for row in result("planted", "k3.trace").rows("trace") if row["metric"] == "pooled"]
+    most = {}
+    for case in CASES:
+        for layer in range(8):
+            here = [row for row in rows if (row["case"], row["layer"]) == (case, layer)]
+            most[case, layer] = max(here, key=lambda row: row["mean"])["position"]
+    for case in CASES:
+        assert [most[case, layer] for layer in range(truth.number_layer + 1)] == [case] * (truth.number_layer + 1)
+        moved = range(truth.number_layer + 1, truth.readout_layer)
+        assert {most[case, layer] for layer in moved} == {"y3"}
+        assert most[case, truth.readout_layer] == "last"
+
+
+def test_the_head_sweep_finds_exactly_the_transport_heads():
+    truth = lab_and_truth()[1]
+    found = result("planted", "k3.heads")
+    for operand in ("y1", "y2"):
+        assert (value("planted", "k3.heads", f"transport_head_{operand}"),) == truth.transport_heads[operand]
+    first, second = (truth.transport_heads[operand][0][1] for operand in ("y1", "y2"))
+    excess = means(found, "excess", "order", "head")
+    carried = {"y1>y2>y3": first, "y1>y3>y2": first, "y2>y3>y1": second}
+    for (order, head), mean in excess.items():
+        assert mean > 0.5 if head == carried[order] else abs(mean) < 0.02
+    assert {row["head"] for row in found.rows("ranking")[:2]} == {first, second}
+
+
+def test_the_true_directions_carry_their_numbers_and_no_others():
+    lab, space = lab_and_truth()[0], true_space()
+    context = Context(FEW, needs={"k3.trace": result("planted", "k3.trace")})
+    trials = {(case, kind): trial(lab, context, case, kind == "fitting") for case in CASES for kind in EXAMPLES}
+    patches = {name: [patch] for name, patch in space.patches.items()}
+    patches["pair_plane"] = [pair_space().patches["plane"]]
+    rows = k3_directions.patch_rows(lab, patches, trials, lambda _: None)
+    where = {row["condition"]: row["position"] for row in rows}
+    assert {name: where[name] for name in ("u1", "u2", "w1", "v1", "span", "span_y2", "v1_v2_v3")} == {
+        "u1": "y1", "u2": "y2", "w1": "y2", "v1": "y3", "span": "y3", "span_y2": "y2", "v1_v2_v3": "y3",
+    }  # fmt: skip
+    found = Result.of({"patches": rows}, 0)
+    iia = means(found, "patches", "condition", "case", examples="evaluation")
+    # At its own position a number decides alone. At y3 a patch for y1 or y2 lowers only y3's flag: not always r.
+    assert min(iia["u1", "y1"], iia["u2", "y2"], iia["w2", "y2"], iia["v3", "y3"], iia["span", "y3"]) >= 0.96
+    specific = [row for row in k3_directions.specificity(rows) if row["metric"] == "pooled"]
+    assert len(specific) == 7 * 3
+    for row in specific:
+        if not row["own"] or row["direction"] == "w1":
+            assert abs(row["mean"]) < 0.05, row
+        else:
+            assert row["mean"] > 0.3, row
+    recovery = means(found, "patches", "condition", "case", metric="pooled", examples="evaluation")
+    for case, name in (("y1", "v1"), ("y2", "v2"), ("y3", "v3")):
+        assert recovery["span", case] == pytest.approx(recovery["v1_v2_v3", case], rel=0.05)
+        assert recovery["span", case] == pytest.approx(recovery[name, case], rel=0.05)
+    for case in ("y1", "y2"):  # at y2's position, y1 and y2 are compared as two numbers are
+        assert recovery["pair_plane", case] == pytest.approx(recovery["full_mid_y2", case], rel=0.1, abs=0.01)
+    assert recovery["full_number_y2", "y3"] == 0.0  # y2 comes before y3: both prompts are the same up to there
+
+
+def test_the_directions_of_tiny():
+    found = result("tiny", "k3.directions")
+    assert {row["direction"]: row["position"] for row in found.rows("fits")} == {
+        "u1": "y1", "u2": "y2", "v1": "y3", "v2": "y3", "v3": "y3", "w1": "y2",
+    }  # fmt: skip
+    iia = means(found, "patches", "condition", "case", examples="evaluation")
+    assert min(iia["u1", "y1"], iia["u2", "y2"], iia["v3", "y3"]) >= 0.9
+    recovery = means(found, "patches", "condition", "case", metric="pooled", examples="evaluation")
+    for name, case in (("u1", "y1"), ("u2", "y2"), ("v1", "y1"), ("v3", "y3"), ("span", "y1"), ("span", "y3")):
+        assert recovery[name, case] > 3 * abs(recovery[f"random_{name}", case])
+    assert not any(condition.startswith("pair") for condition, _ in recovery)
+    tensors = found.tensors
+    assert torch.equal(tensors["w2"], tensors["u2"])
+    for name in ("u1", "u2", "v1", "v2", "v3", "w1"):
+        assert tensors[name].norm() == pytest.approx(1, abs=1e-4)
+        assert torch.equal(found.subspaces[f"k3_{name}"].basis[:, 0], tensors[name])
+    rising = {row["direction"]: row["correlation"] for row in found.rows("monotone")}
+    assert min(rising["u1"], rising["u2"], rising["v3"]) > 0.9
+    needs = {need: result("tiny", need) for need in ("k3.trace", "k3.heads", "k3.directions")}
+    space = space_of_three(tiny(), Context(FEW, needs=needs))
+    assert torch.equal(space.span.basis, tensors["span"])
+    assert space.number_layer == 1
+    assert space.layer == 2
