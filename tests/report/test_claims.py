@@ -2,12 +2,15 @@
 
 import json
 import math
+import sys
 from dataclasses import astuple
+from pathlib import Path
 
 import pytest
 from claims_tables import SPOILED, good, spoiled
 from synthetic import make_run
 
+from numberline import cli
 from numberline.errors import NumberlineError
 from numberline.experiments.experiment import Result
 from numberline.models.planted.broken import DESIGNS
@@ -235,3 +238,49 @@ def test_one_run_beside_the_paper(tmp_path):
     rows = {row[0]: row for row in section.rows}
     assert rows["IIA of u, y1 perturbed, whole number"][1:] == ("0.940", "0.46 [0.42, 0.50]", "−0.480", "no")
     assert len(side_by_side([tmp_path / "run", tmp_path / "run"])) == 5
+
+
+@pytest.fixture
+def call(monkeypatch, capsys, tmp_path):
+    """Run a command in an empty folder; its exit code, what it printed, and what it complained."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["numberline", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        return (stopped.value.code, *capsys.readouterr())
+
+    return run
+
+
+def test_the_command_claims(call):
+    make_run(Path("run"), model="[red]mine[/red]")
+    code, out, err = call("claims", "run")
+    assert (code, err) == (0, "")
+    assert all(id in out for id in IDS)
+    assert "hold on [red]mine[/red]" in out
+    code, out, _ = call("claims", "run", "--json")
+    assert json.loads(out) == json.loads(Path("run", CLAIMS).read_text(encoding="utf-8"))
+    assert call("claims", "nowhere") == (
+        2,
+        "",
+        "numberline: nowhere holds no run (no run.json): give a folder that numberline run has made\n",
+    )
+
+
+def test_the_command_compare(call):
+    for name in ("one", "two"):
+        make_run(Path(name), model=name)
+    code, out, err = call("compare", "one")
+    assert (code, err) == (0, "")
+    assert "beside Qwen2.5-7B-Instruct" in out
+    assert not Path("compare.html").exists()
+    code, out, err = call("compare", "one", "two")
+    assert (code, err) == (0, "")
+    assert "fraction of depth" in out
+    assert "Of the paper's 12 claims" in Path("compare.html").read_text(encoding="utf-8").replace("&#39;", "'")
+    code, _, err = call("compare", "one", "none")
+    assert code == 2
+    assert err.count("\n") == 1
