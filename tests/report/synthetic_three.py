@@ -248,8 +248,8 @@ def beyond_result() -> Result:
             for fitted in ("flag", "flag_k3"):
                 label = {"k": k, "position": position, "fitted": fitted}
                 tables["separation"].append({**label, **score(0.95), "auc": 1.0, "d_prime": 4.0})
-            tables["verdict"].append({"k": k, "position": position, "found": k < 5, "recovery": 1.0, "tells": 0.95,
-                                      "why": "made up"})  # fmt: skip
+            said = {"found": k < 5, "decides": k < 4, "recovery": 1.0, "tells": 0.95, "why": "made up"}
+            tables["verdict"].append({"k": k, "position": position, **said})
     return Result.of(tables, N)
 
 

@@ -1,7 +1,7 @@
 """Is there a flag at every position, with four and five numbers too? Beyond the paper, which stops at three.
 
-1. For k = 3, 4, 5 operands: candidate tuples of k + 1 values, kept when the model solves them in every value order
-   used here. A model that solves too few of them is not asked further.
+1. For k = 3, 4, 5 operands: candidate tuples of k + 1 values, a quarter more than are needed, kept when the model
+   solves them in every value order used here. A model that solves too few of them is not asked further.
 2. At the position of each operand yt after the first, the value order is yt > y(t−1) > … > y1 > y(t+1) > … > yk, and
    yt is what changes. Then yt is the largest so far or not, no later number is in either prompt, and the runner-up
    comes before yt: the flag at yt alone decides.
@@ -10,7 +10,8 @@
    and on fitting examples.
 4. Over a cloud of clean prompts, how well the component tells whether yt is the largest so far.
 5. There is a flag at a position when the fitted direction recovers a tenth or more, beyond its own error and beyond the
-   random directions, and its component tells nine prompts in ten.
+   random directions, and its component tells nine prompts in ten. It decides when it turns more than half of the
+   answers.
 
 Tables
 - `solved`: k, solved, candidates, used (whether enough are solved), why.
@@ -18,11 +19,12 @@ Tables
   mean, …
 - `separation`: k, position, fitted ("flag", "flag_k3"), mean … (accuracy of a threshold), auc, d_prime.
 - `cosines`: k, position, cosine (of the fitted direction with the flag of three numbers).
-- `verdict`: k, position, found, recovery, tells, why.
+- `verdict`: k, position, found, decides, recovery, tells, why.
 Subspaces: flag_kK_POSITION.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -40,13 +42,14 @@ from numberline.experiments.roles import LEAST, require
 from numberline.methods.clouds import read
 from numberline.methods.das import STEPS
 from numberline.methods.scores import record_trial
-from numberline.tasks.counterfactuals import Order, Split, arrange, pool
+from numberline.tasks.counterfactuals import Order, Split, arrange, needed, pool
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 from numberline.tasks.task import Task
 
 COUNTS = (3, 4, 5)
 TELLS = 0.9
+HALF = 0.5
 
 
 @experiment("k3.flags_beyond", needs=("k2.flag", "k3.flags"), feeds=("flags-beyond",))
@@ -105,10 +108,12 @@ def measure(
 
 def population(lab: Lab, context: Context, task: Task) -> tuple[Split | None, dict[str, Any]]:
     """The solved tuples, dealt to evaluation and fitting, if there are enough."""
-    mask = solved(lab, context, task, list(decisive(task.k).values())).tolist()
+    sizes = replace(context.sizes, candidates=needed(context.sizes) * 5 // 4)
+    orders = list(decisive(task.k).values())
+    mask = solved(lab, replace(context, sizes=sizes), task, orders).tolist()
     row = {"k": task.k, "solved": sum(mask), "candidates": len(mask)}
     try:
-        return pool(task, context.seed, context.sizes, mask), {**row, "used": True, "why": ""}
+        return pool(task, context.seed, sizes, mask), {**row, "used": True, "why": ""}
     except NumberlineError as few:
         return None, {**row, "used": False, "why": str(few)}
 
@@ -120,12 +125,13 @@ def named_rows(rows: Rows) -> Rows:
 
 def verdict(patches: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> dict[str, Any]:
     """Whether one direction at a position is a flag."""
-    scores = {row["condition"]: row for row in patches if row["examples"] == "evaluation" and row["metric"] == "pooled"}
-    flag, random = scores["flag"], scores["random"]
+    scores = {(row["condition"], row["metric"]): row for row in patches if row["examples"] == "evaluation"}
+    flag, random, turned = (scores[name] for name in (("flag", "pooled"), ("random", "pooled"), ("flag", "iia")))
     moves = flag["mean"] >= LEAST and flag["lo"] > max(0.0, random["hi"])
     tells = told["lo"] >= TELLS
     why = (
-        f"one direction recovers {flag['mean']:.2f} (random {random['mean']:.2f}) and tells "
-        f"{told['mean']:.2f} of the prompts"
+        f"one direction recovers {flag['mean']:.2f} (random {random['mean']:.2f}), turns {turned['mean']:.2f} of the "
+        f"answers and tells {told['mean']:.2f} of the prompts"
     )
-    return {"found": bool(moves and tells), "recovery": flag["mean"], "tells": told["mean"], "why": why}
+    found = {"found": bool(moves and tells), "decides": bool(moves and tells and turned["lo"] > HALF)}
+    return {**found, "recovery": flag["mean"], "tells": told["mean"], "why": why}

@@ -157,6 +157,8 @@ def flags_beyond(facts: Facts) -> Drawing:
     found = [f"k = {row['k']}, {row['position']}" for row in rows if row["found"]]
     none = [f"k = {row['k']}, {row['position']}" for row in rows if not row["found"]]
     said = f"There is one at {len(found)} of {len(rows)} positions" + (f" (not at {'; '.join(none)})" if none else "")
+    weak = [f"k = {row['k']}, {row['position']}" for row in rows if row["found"] and not row["decides"]]
+    said += f"; it alone turns less than half of the answers at {'; '.join(weak)}" if weak else ""
     solved = "; ".join(
         f"of {count(row['candidates'])} tuples of k = {row['k']} it solves {count(row['solved'])}"
         + ("" if row["used"] else ", too few")

@@ -74,8 +74,8 @@ def _layers(axes: Axes, facts: Facts) -> str:
         said.append(f"{order.replace('>', ' > ')} {before}{estimate(own.one(layer=layer))}")
     axes.axvline(layer, color=style.COLOURS["faint"], linewidth=6, zorder=0)
     axes.set_xticks(shown)
+    axes.axhline(0, color=style.COLOURS["ink"], linewidth=0.6)
     axes.set(xlabel="layer", ylabel=style.POOLED)
-    panels.from_zero(axes)
     axes.set_title("full residual, by layer", loc="left")
     return (
         f"A full-rank patch of the residual leaving each layer; at the read-out layer {layer} (grey) it rises: "
