@@ -66,7 +66,7 @@ def good() -> dict[str, Result]:
         "k2.number": {
             "patches": [
                 row
-                for name, iia in {"u": 0.9, "random": 0.0}.items()
+                for name, iia in {"u": 0.9, "full": 0.9, "random": 0.0}.items()
                 for row in pair(iia, **evaluated(case="y1", condition=name))
             ],
             "variance": [{"position": "y1", "direction": "pc1", "share": 0.5}],
@@ -194,6 +194,7 @@ SPOILED: Mapping[str, tuple[str, list[tuple[str, str, Change]]]] = {
         [("k2.trace", "trace", when(to(0.95), case="y1", position="y1.first"))],
     ),
     "no u": ("linear", [("k2.number", "patches", when(to(0.1), "iia", condition="u"))]),
+    "a chord of a helix": ("linear", [("k2.number", "patches", when(to(0.5), condition="u"))]),
     "random directions do it": ("linear", [("k2.number", "patches", when(to(0.5), "iia", condition="random"))]),
     "a straight line": ("linear", [("k2.number", "variance", lambda _: {"share": 0.99})]),
     "a weak head": ("transport", [("k2.heads", "heads", when(to(0.3), head=1))]),

@@ -58,6 +58,12 @@ def said(intervention: str, right: Sequence[str], wrong: Sequence[str], evidence
     return Measured.count(hits, total)
 
 
+def number_share(evidence: Evidence) -> Measured:
+    """What u recovers, as a share of the whole residual at y1 (in the paper u recovers more than that)."""
+    u, full = (evidence.patch("k2.number", "pooled", condition=name, case="y1") for name in ("u", "full"))
+    return u / full
+
+
 def straight(evidence: Evidence) -> Measured:
     """The share of the variance at y1's position that is along its first component: 1 on a straight line."""
     (row,) = evidence.rows("k2.number", "variance", position="y1", direction="pc1")

@@ -19,6 +19,7 @@ from numberline.runs.claims.measures import (
     mismatch,
     most,
     named_somewhere,
+    number_share,
     overlap,
     random_flag,
     said,
@@ -104,6 +105,13 @@ TWO_NUMBERS: tuple[Declared, ...] = (
                 "at least",
                 MOST,
                 "one direction carries the number if it changes most answers",
+            ),
+            Test(
+                "recovery of u, as a share of the whole residual's",
+                number_share,
+                "at least",
+                0.75,
+                "a chord of a curve carries a part of the number; no more than a quarter may be left to the rest",
             ),
             Test(
                 "IIA of random directions",
