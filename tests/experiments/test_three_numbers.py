@@ -212,7 +212,7 @@ def test_the_true_directions_carry_their_numbers_and_no_others():
         assert recovery["span", case] == pytest.approx(recovery["v1_v2_v3", case], rel=0.05)
         assert recovery["span", case] == pytest.approx(recovery[name, case], rel=0.05)
     for case in ("y1", "y2"):  # at y2's position, y1 and y2 are compared as two numbers are
-        assert recovery["pair_plane", case] == pytest.approx(recovery["full_mid_y2", case], rel=0.1, abs=0.01)
+        assert recovery["pair_plane", case] == pytest.approx(recovery["full_mid_y2", case], rel=0.1, abs=0.02)
     assert recovery["full_number_y2", "y3"] == 0.0  # y2 comes before y3: both prompts are the same up to there
 
 

@@ -51,7 +51,7 @@ def heads_result() -> Result:
 def directions_result() -> Result:
     operands = cloud()
     alone = dict.fromkeys((*PLACES, "w2"), 0.8)
-    joint = ("v1_v2_v3", "span", "full_resid", "w1_w2", "span_y2", "full_resid_y2", "pair_plane")
+    joint = ("full_number_y2", "v1_v2_v3", "span", "full_resid", "w1_w2", "span_y2", "full_resid_y2", "pair_plane")
     named = alone | dict.fromkeys(joint, 1.4) | {"random_span": 0.01, "random_span_y2": 0.02}
     rows = [row for case in CASES for row in patches({(case, "y3"): named})]
     names = list(PLACES)

@@ -165,11 +165,14 @@ def _specificity(axes: Axes, facts: Facts) -> str:
     others = [row for row in table if not row["own"]]
     worst = max(others, key=lambda row: abs(row["mean"]))
     said = ", ".join(f"{name} {estimate(table.one(direction=name, own=True))}" for name in DIRECTIONS)
+    patches = facts.run.result(ID).table("patches").where(examples="evaluation", metric="pooled")
+    full = patches.one(case="y1", condition="full_number_y2")
     return (
         f"Pooled position recovery of a rank-one patch of each direction (rows) in each case (columns); boxes mark the "
         f"case that perturbs the number it carries. There: {said}; in the other cases at most "
         f"{number(abs(worst['mean']))} in size ({worst['direction']}, {worst['case']} perturbed). w2 and u2 are the "
-        f"same fit. {_attention(facts, 'v1')} {_attention(facts, 'v2')} Colours are clipped at 1, printed values are "
+        f"same fit; at w1's site the full-rank patch recovers {estimate(full)}, which a rank-one patch can exceed. "
+        f"{_attention(facts, 'v1')} {_attention(facts, 'v2')} Colours are clipped at 1, printed values are "
         f"not; n = {count(worst['n'])} per case."
     )
 
