@@ -195,7 +195,9 @@ def colour_bar(axes: Axes | Sequence[Axes], image: Any, label: str) -> None:
     bar.outline.set_linewidth(0.5)
 
 
-def matrix_text(axes: Axes, matrix: Array, digits: int = 2, size: float = 6.5, limit: float | None = None) -> None:
+def matrix_text(
+    axes: Axes, matrix: Array, digits: int = 2, size: float | int = 6.5, limit: float | int | None = None
+) -> None:
     """Print the values of a small signed matrix in its cells, white on dark cells; colours end at `limit`."""
     limit = limit or signed_range(matrix)
     for (row, column), value in np.ndenumerate(matrix):

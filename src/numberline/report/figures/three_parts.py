@@ -14,7 +14,7 @@ PAIRS = (("y1", "y2"), ("y1", "y3"), ("y2", "y3"))
 LARGEST = {"y2": ("$y_2>y_1$", "$y_2<y_1$"), "y3": ("$y_3$ largest", "$y_3$ not")}
 
 
-def _insets(axes: Axes, down: int, across: int, gaps: tuple[float, float]) -> list[list[Axes]]:
+def _insets(axes: Axes, down: int, across: int, gaps: tuple[float | int, float | int]) -> list[list[Axes]]:
     """A grid of small axes in place of one, with gaps (down, across) as shares of the whole."""
     axes.set_axis_off()
     height, width = (1 - gaps[0] * (down - 1)) / down, (1 - gaps[1] * (across - 1)) / across
@@ -42,6 +42,12 @@ def _name(row: Row) -> str:
     return f"L{row['layer']}#{row['neuron']}"
 
 
+def _label(axes: Axes, row: Row) -> None:
+    """The neuron's name, inside its field."""
+    axes.text(0.05, 0.95, _name(row), transform=axes.transAxes, va="top", fontsize=4.5,
+              bbox={"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0.6})  # fmt: skip
+
+
 def _field(axes: Axes, result: StoredResult, matrix: np.ndarray, pair: tuple[str, str]) -> None:
     panels.field(axes, result.tensor("axis"), np.asarray(matrix))
     axes.set_xticks([20, 80])
@@ -58,8 +64,8 @@ def fields_y3(axes: Axes, facts: Facts) -> str:
     for (place, row), line in zip(chosen, grid, strict=True):
         for pair, small, matrix in zip(PAIRS, line, result.tensor("marginals_y3")[place], strict=True):
             _field(small, result, matrix, pair)
-        line[0].set_title(_name(row), fontsize=6, loc="left", pad=2)
-    axes.set_title("fields at $y_3$", loc="left", pad=11)
+        _label(line[0], row)
+    axes.set_title("fields at $y_3$", loc="left")
     said = " and ".join(f"{_name(row)} (active on {number(row['active'])} of the grid)" for _, row in chosen)
     return (
         f"Receptive fields of {said} at the position of y3 over a (y1, y2, y3) grid, shown as the three pairwise "
@@ -72,15 +78,15 @@ def fields_y2(axes: Axes, facts: Facts) -> str:
     result, chosen = facts.run.result("k3.fields"), _chosen_fields(facts, "y2")
     for (place, row), small in zip(chosen, _insets(axes, 1, len(chosen), (0, 0.2))[0], strict=True):
         _field(small, result, result.tensor("fields_y2")[place], PAIRS[0])
-        small.set_title(_name(row), fontsize=6, loc="left", pad=2)
-    axes.set_title("fields at $y_2$", loc="left", pad=12)
+        _label(small, row)
+    axes.set_title("fields at $y_2$", loc="left")
     said = " and ".join(
         f"{_name(row)} (the sign of y2 − y1 explains R² = {number(row['comparator'])})" for _, row in chosen
     )
     return f"Receptive fields of {said} at the position of y2 over (y1, y2), with y3 = 55."
 
 
-def _histogram(axes: Axes, facts: Facts, position: str) -> Row:
+def _histogram(axes: Axes, facts: Facts, position: str, headroom: float = 1.35) -> Row:
     """The cloud on the flag at a position, fitted with that position's number perturbed, split by its meaning."""
     result = facts.run.result("k3.flags")
     table = result.table("cloud")
@@ -93,7 +99,7 @@ def _histogram(axes: Axes, facts: Facts, position: str) -> Row:
     shades = (style.colour(position), style.COLOURS["baseline"])
     for wins, label, shade in zip((largest, ~largest), LARGEST[position], shades, strict=True):
         axes.hist(along[wins], bins=bins, color=shade, alpha=0.65, label=label)
-    axes.set_ylim(0, axes.get_ylim()[1] * 1.35)
+    axes.set_ylim(0, axes.get_ylim()[1] * headroom)
     axes.legend(loc="upper left", ncols=2, columnspacing=0.6, handlelength=0.8, handletextpad=0.3, fontsize=5.5)
     return result.table("separation").one(position=position, fitted=position)
 
@@ -102,13 +108,13 @@ def flag(position: str) -> Panel:
     """The cloud on the flag at a position, with its causal effect beside."""
 
     def panel(axes: Axes, facts: Facts) -> str:
-        row = _histogram(axes, facts, position)
+        row = _histogram(axes, facts, position, headroom=2.2)
         axes.set(xlabel=f"flag component ({facts.flag_layer})", ylabel="prompts")
         axes.set_title(f"flag at $y_{position[1]}$", loc="left")
         patches = facts.run.result("k3.flags").table("patches")
         table = patches.where(position=position, case=position, examples="evaluation", metric="pooled")
         found = {"flag": table.one(condition=f"flag_{position}"), "full": table.one(condition="full")}
-        small = axes.inset_axes((0.36, 0.34, 0.3, 0.38))
+        small = axes.inset_axes((0.34, 0.56, 0.36, 0.26))
         small.bar(range(2), [found[name]["mean"] for name in found], 0.7, color=[style.colour(name) for name in found])
         small.set_xticks(range(2), list(found), fontsize=5)
         small.tick_params(labelsize=5, length=1.5, pad=1)
