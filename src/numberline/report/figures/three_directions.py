@@ -231,7 +231,7 @@ def cosines(names: Sequence[str], boxed: Sequence[str]) -> Panel:
         table = facts.run.result(ID).table("cosines")
         matrix = np.array([[_cosine(table, a, b) for b in names] for a in names])
         axes.imshow(matrix, cmap=style.SIGNED_MAP, vmin=-1, vmax=1)
-        panels.matrix_text(axes, matrix, size=5.5, limit=1)
+        panels.matrix_text(axes, matrix, size=5, limit=1)
         for row, a in enumerate(names):
             for column, b in enumerate(names):
                 if a != b and {a, b} <= set(boxed):
