@@ -142,7 +142,7 @@ def good() -> dict[str, Result]:
             "patches": [
                 row
                 for position in ("y2", "y3")
-                for case in CASES3
+                for case in (*CASES3, "decides")
                 for name in ("flag_y1", "flag_y2", "flag_y3", "full")
                 for row in pair(0.0, 0.8, **evaluated(position=position, case=case, condition=name))
             ],
@@ -226,7 +226,7 @@ SPOILED: Mapping[str, tuple[str, list[tuple[str, str, Change]]]] = {
     "no flag at y2": (
         "three-flags",
         [
-            ("k3.flags", "patches", when(to(0.1), position="y2", case="y1")),
+            ("k3.flags", "patches", when(to(0.1), position="y2", case="decides")),
             ("k3.flags", "patches", when(to(0.8), position="y2", condition="full")),
         ],
     ),

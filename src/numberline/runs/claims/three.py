@@ -14,8 +14,9 @@ from numberline.runs.claims.verdicts import Declared, Test
 
 DIRECTIONS = {"v1": "y1", "v2": "y2", "v3": "y3"}
 """The directions at y3's position, and the number that each carries."""
-POSITIONS = {"y2": ("y1", "y2"), "y3": ("y1", "y3")}
-"""Where flags are, and the cases in which the paper finds an effect there (y2's passes y3 by)."""
+POSITIONS = {"y2": ("decides",), "y3": ("y1", "y3")}
+"""Where flags are, and the cases in which theirs decides the answer (k3_flags.py). At y2 that is the order y1 > y2 > y3:
+in the paper's three cases y3 wins the corrupted prompt, whatever y2's flag says. For y2 > y3 > y1 it is not y3's."""
 
 
 def arrives(evidence: Evidence) -> Measured:
@@ -64,15 +65,16 @@ def elsewhere(name: str, case: str, evidence: Evidence) -> Measured:
 def flag_share(position: str, evidence: Evidence) -> Measured:
     """The better fit of a flag: its recovery as a share of the whole residual's, in the case in which that is less."""
 
-    def share(fitted: str, case: str) -> Measured:
+    def share(name: str, case: str) -> Measured:
         flag, full = (
             evidence.patch("k3.flags", "pooled", position=position, condition=condition, case=case)
-            for condition in (f"flag_{fitted}", "full")
+            for condition in (name, "full")
         )
         return flag / full
 
-    cases = POSITIONS[position]
-    return largest(smallest(share(fitted, case) for case in cases) for fitted in cases)
+    tried = {row["condition"] for row in evidence.rows("k3.flags", "patches", position=position)}
+    flags = sorted(name for name in tried if name.startswith("flag_"))
+    return largest(smallest(share(flag, case) for case in POSITIONS[position]) for flag in flags)
 
 
 def flag_tells(position: str, evidence: Evidence) -> Measured:
