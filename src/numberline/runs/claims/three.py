@@ -15,7 +15,7 @@ from numberline.runs.claims.verdicts import Declared, Test
 DIRECTIONS = {"v1": "y1", "v2": "y2", "v3": "y3"}
 """The directions at y3's position, and the number that each carries."""
 POSITIONS = {"y2": ("decides",), "y3": ("y1", "y3")}
-"""Where flags are, and the cases in which theirs decides the answer (k3_flags.py). At y2 that is the order y1 > y2 > y3:
+"""Where flags are, and the cases in which theirs decides the answer (k3_flags.py). At y2 that is y1 > y2 > y3, for
 in the paper's three cases y3 wins the corrupted prompt, whatever y2's flag says. For y2 > y3 > y1 it is not y3's."""
 
 
