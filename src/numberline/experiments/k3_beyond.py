@@ -48,6 +48,8 @@ from numberline.tasks.populations import cloud
 from numberline.tasks.task import Task
 
 COUNTS = (3, 4, 5)
+FITTING = 64
+"""At most so many fitting examples: half of the paper's, for there are nine fits."""
 TELLS = 0.9
 HALF = 0.5
 
@@ -83,7 +85,7 @@ def measure(
         sites = {position: resid(layer).at(position) for position in decisive(k)}
         states = read(lab, encode(lab.tokenizer, task, operands.tolist()), list(sites.values()))
         for (position, order), x in zip(decisive(k).items(), states, strict=True):
-            hands = {"evaluation": split.evaluation, "fitting": split.fitting}
+            hands = {"evaluation": split.evaluation, "fitting": split.fitting[:FITTING]}
             trials = {name: record_trial(lab, task, arrange(task, hand, order)) for name, hand in hands.items()}
             flags = {
                 "flag": fit_flags(lab, {position: trials["fitting"]}, sites[position], steps, count)[position],
