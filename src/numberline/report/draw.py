@@ -126,9 +126,12 @@ def _make(path: Path, label: str) -> tuple[str, str, str]:
     facts = _facts(path)
     try:
         return label, _figure(facts, FIGURES[label]) if label in FIGURES else _table(facts, TABLES[label]), ""
-    except CannotDrawError as reason:
-        _remove(path, label)
-        return label, "", str(reason)
+    except CannotDrawError as missing:
+        reason = str(missing)
+    except KeyError as column:
+        reason = f"its results have no {column}: they were made by another version of numberline, run them again"
+    _remove(path, label)
+    return label, "", reason
 
 
 @lru_cache(maxsize=1)

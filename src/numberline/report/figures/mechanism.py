@@ -66,23 +66,22 @@ def _fields(stage: int, beside: Axes) -> Panel:
     """Two fields of the first stage (the most local) or of the last (the best comparators)."""
 
     def panel(axes: Axes, facts: Facts) -> str:
+        beside.set_axis_off()  # until there is something in it
         table = _shared(facts)
         layers = sorted(set(table.array("layer").tolist()))
         if stage and len(layers) < 2:
-            beside.set_axis_off()
             axes.set_box_aspect(1)
             raise CannotDrawError(f"all shared neurons are in MLP {layers[0]}: there is no second stage")
         layer = layers[stage]
         own = table.where(layer=layer)
         best = sorted(own, key=lambda row: -row["comparator"] if stage else row["active"])[:SHOWN]
         for place, row in zip((axes, beside), best, strict=False):
+            place.set_axis_on()
             draw_field(place, facts, row)
             place.set_title("")
             place.set_xlabel("$y_1$")
             place.text(0.96, 0.05, f"#{row['neuron']}", transform=place.transAxes, ha="right", fontsize=6,
                        bbox={"fc": "white", "ec": "none", "alpha": 0.7, "pad": 1})  # fmt: skip
-        if len(best) < SHOWN:
-            beside.set_axis_off()
         axes.set_ylabel("$y_2$")
         beside.tick_params(labelleft=False)
         axes.set_title(f"fields of MLP {layer}", loc="left")

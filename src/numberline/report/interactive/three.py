@@ -28,7 +28,7 @@ def numbers(facts: Facts) -> Plot:
         {
             **space("on v1", "on v2", "on v3"),
             **colours(style.NUMBER_MAP, "number", float(operands.min()), float(operands.max())),
-            "legend": {"orientation": "h", "y": 1.02},
+            "legend": {"orientation": "h", "y": 1.02, "itemsizing": "constant"},
         },
         Views("coloured by", [f"the {best}", *OPERANDS], [0, 0, 0, 1, 2, 3]),
         needs_webgl=True,
