@@ -280,5 +280,6 @@ def test_where_no_process_can_be_started_one_draws_all(made_up, monkeypatch, cap
         raise OSError("no more processes")
 
     monkeypatch.setattr(draw, "ProcessPoolExecutor", refuse)
-    assert len(draw_run(made_up, ("app-whole-e*", "tab:*", "app:*", "app-patch-e*"), processes=2).tables) == 5
+    made = draw_run(made_up, WHOLE, processes=2)
+    assert (len(made.figures), len(made.tables)) == (3, 5)
     assert "no more processes" in caplog.text
