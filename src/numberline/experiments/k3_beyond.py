@@ -48,8 +48,8 @@ from numberline.tasks.populations import cloud
 from numberline.tasks.task import Task
 
 COUNTS = (3, 4, 5)
-FITTING = 64
-"""At most so many fitting examples: half of the paper's, for there are nine fits."""
+FITTING = 32
+"""At most so many fitting examples: a quarter of the paper's, for there are nine fits."""
 TELLS = 0.9
 HALF = 0.5
 
