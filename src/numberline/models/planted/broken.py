@@ -15,7 +15,8 @@ OWN, FROM_Y1, FROM_Y2 = "own", "from_y1", "from_y2"
 class Design:
     """What a planted model does; the defaults are the paper's algorithm."""
 
-    breaks: tuple[str, ...] = ()
+    breaks: tuple[str, ...] = ()  # claims that must fail
+    also: tuple[str, ...] = ()  # claims that depend on what is broken, and may fall with it
     curved: tuple[str, ...] = ()  # magnitudes that are read off the helix: no single direction carries them
     transport_heads: int = 1  # heads that share the work of carrying y1
     alignment: float = 0.0  # cosine of v1 with v2
@@ -56,9 +57,8 @@ DESIGNS: dict[str | None, Design] = {
     "aligned": Design(breaks=("additive",), alignment=0.8),
     # y1 arrives on a line, but y2's own magnitude is read off the helix: there is no plane (v1, v2).
     "curved-own": Design(breaks=("plane",), curved=(OWN,)),
-    # Every comparator is shared by eight neurons. Freezing one neuron of each kind does nothing; freezing several
-    # rising hinges without their falling partners still unbalances the ramps.
-    "spread": Design(breaks=("neurons",), copies=8),
+    # Every comparison is made three times over, each time by neurons and on axes of its own, and a third counts.
+    "spread": Design(breaks=("neurons",), copies=3),
     # One MLP of global comparators writes the flag.
     "one-stage": Design(breaks=("two-stage",), stages=1),
     # The flag is a rotating vector, read by a query that knows the phase; three-flags falls too.
