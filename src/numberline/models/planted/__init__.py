@@ -23,7 +23,7 @@ from numberline.models.planted import number
 from numberline.models.planted.axes import CURVE, JUNK
 from numberline.models.planted.broken import FROM_Y1, FROM_Y2, OWN, VARIANTS, Design, design_of
 from numberline.models.planted.circuit import NUMBER_LAYER, READOUT_LAYER, circuit
-from numberline.models.planted.compile import WIDTH, Gains, Placement, Writer, add_noise, calibrate, load, random_hiding
+from numberline.models.planted.compile import Gains, Placement, Writer, add_noise, calibrate, load, random_hiding
 from numberline.models.planted.language import Circuit
 from numberline.models.planted.reading import number_tables
 from numberline.models.planted.truth import Comparator, Decoys, Place, Truth, evaluated, ideal_state
@@ -68,16 +68,12 @@ def _truth(seed: int, noise: float, variant: str | None, writer: Writer, placeme
     ideal = evaluated(described, range(3, design.flag_block + 1), ideal_state(number_tables(design), design))
     comparators = {
         placement.neurons[neuron.name]: Comparator(
-            neuron,
-            writer.reads(neuron.gate, constants=True).float(),
-            writer.writes(neuron.write).float(),
-            WIDTH**0.5 / writer.gain(f"model.layers.{block}.post_attention_layernorm", "y2"),
-            described.sizes,
+            neuron, writer.reads(neuron.gate, constants=True).float(), writer.writes(neuron.write).float(),
             *ideal[neuron.name],
         )
         for block in compared
         for neuron in described.blocks[block].neurons
-    }
+    }  # fmt: skip
     transports = {
         f"y{t}": tuple(sorted(place for name, place in placement.heads.items() if name.startswith(f"transport_y{t}")))
         for t in (1, 2)

@@ -38,19 +38,8 @@ class Comparator:
     neuron: Neuron
     gate: Float[Tensor, " width"]
     write: Float[Tensor, " width"]
-    norm: float  # the length of what enters its MLP
-    sizes: Mapping[str, float]  # how long one unit of an axis is, where it is not 1
     given: Mapping[str, Float[Tensor, "90 90"]]  # the ideal state that enters its MLP, by axis
     field: Float[Tensor, "90 90"]
-
-    def rescaled(self, state: Mapping[str, Tensor], moved: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The state after some axes moved, as RMSNorm shows it."""
-        longer = sum(
-            (self.sizes.get(axis, 1.0) ** 2 * (values**2 - state[axis] ** 2) for axis, values in moved.items()),
-            start=torch.zeros_like(state[CONSTANT]),
-        )
-        scale = self.norm / (self.norm**2 + longer).sqrt()
-        return {axis: values * scale for axis, values in {**state, **moved}.items()}
 
 
 @dataclass(frozen=True)
@@ -105,10 +94,7 @@ class Truth:
         corrupted: Sequence[Sequence[int]],
         cloud: Sequence[Sequence[int]],
     ) -> Float[Tensor, "sources targets"]:
-        """The mean shift of each target when one source takes its clean value, in units of its spread over a cloud.
-
-        One hinge without its partner writes far more than any prompt does, so that RMSNorm is not a fixed scale here.
-        """
+        """The mean shift of each target when one source takes its clean value, in units of its spread over a cloud."""
         good, bad, seen = (torch.tensor(pairs).T - number.VALUES.start for pairs in (clean, corrupted, cloud))
         found = torch.full((len(sources), len(targets)), torch.nan, dtype=torch.float64)
         for i, source in enumerate(sources):
@@ -117,8 +103,8 @@ class Truth:
                     one, other = self.comparators[source], self.comparators[target]
                     change = one.field[*good] - one.field[*bad]
                     state = {axis: values[*bad] for axis, values in other.given.items()}
-                    moved = {axis: state[axis] + by * change for axis, by in one.neuron.write.items() if axis in state}
-                    shifted = activation(other.neuron, other.rescaled(state, moved))
+                    moved = {axis: weight * change for axis, weight in one.neuron.write.items() if axis in state}
+                    shifted = activation(other.neuron, state | {axis: state[axis] + by for axis, by in moved.items()})
                     found[i, j] = (shifted - other.field[*bad]).mean() / other.field[*seen].std()
         return found
 
