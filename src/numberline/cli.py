@@ -177,45 +177,6 @@ def run(
 
 
 @app.command()
-def verify(
-    seeds: Annotated[int, typer.Option(help="how many planted models, hidden differently", min=1)] = 5,
-    noise: Annotated[list[float] | None, typer.Option(help="relative noise on every weight; repeatable")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="one model, smaller samples, no variants")] = False,
-    variants: Annotated[bool, typer.Option(help="also the broken variants, one for each claim")] = True,
-    out: Annotated[Path, typer.Option(help="the folder of the scorecard and its runs")] = Path("runs/verify"),
-    picture: Annotated[Path | None, typer.Option(help="draw what is recovered against the noise")] = None,
-) -> None:
-    """Prove the methods on models whose mechanism is known: a blind run on each, then the truth beside it.
-
-    Example: [bold]numberline verify --quick[/bold]
-    """
-    from numberline.verify import cases, scorecard
-    from numberline.verify import picture as drawing
-
-    planned = cases.plan(1 if quick else seeds, [0.0] if quick else noise, variants and not quick)
-    checks: dict[cases.Case, list[Any]] = {}
-    size = "quick" if quick else "paper"
-    with _bar() as progress, _quiet_transformers():
-        for number, case in enumerate(planned, start=1):
-            watcher = _Watcher(progress, f"{number}/{len(planned)} {case.name}: ")
-            try:
-                checks[case] = cases.verify(case, out, size, watcher)
-            except KeyboardInterrupt:
-                progress.stop()
-                raise StoppedError(
-                    f"stopped in model {number} of {len(planned)}; its runs are in {out}; the same command continues"
-                ) from None
-            scorecard.write(out, checks, size)
-            kept = sum(check.passed for check in checks[case])
-            mark = "[green]✓[/green]" if kept == len(checks[case]) else "[red]✗[/red]"
-            progress.console.print(f"{mark} {case.name:24} {kept} of {len(checks[case])} recovered")
-    _print_scorecard(checks, out, size)
-    if picture is not None:
-        drawing.draw(out, picture)
-    raise typer.Exit(0 if scorecard.passed(checks) else 1)
-
-
-@app.command()
 def experiments() -> None:
     """List the experiments: their ids, and the question that each answers.
 
@@ -366,31 +327,28 @@ def _drawn(path: Path, labels: list[str]) -> "Made":
 class _Watcher:
     """Shows how a run goes on."""
 
-    def __init__(self, progress: Progress, before: str = "") -> None:
+    def __init__(self, progress: Progress) -> None:
         self.bar = progress
-        self.before = before
         self.task = progress.add_task("", total=None)
         self.count = 0
         self.fresh: list[str] = []
 
     def started(self, experiment: "Experiment") -> None:
         """A new bar."""
-        self.bar.reset(self.task, description=self.before + experiment.id, total=None)
+        self.bar.reset(self.task, description=experiment.id, total=None)
 
     def progress(self, done: int, total: int) -> None:
         """The bar grows."""
         self.bar.update(self.task, completed=done, total=total)
 
     def finished(self, experiment: "Experiment", meta: "Meta", kept: bool) -> None:
-        """A line that stays, unless it is one run of many."""
-        self.count += 1
-        self.fresh += [] if kept else [experiment.id]
-        if self.before:
-            return
+        """A line that stays."""
         how = "kept from before" if kept else f"{meta.seconds:.1f} s"
         mark = "[yellow]–[/yellow]" if "missing" in meta.tables else "[green]✓[/green]"
         line = f"{mark} {experiment.id:24} {how:>16}  {experiment.question}"
         self.bar.console.print(line, no_wrap=True, overflow="ellipsis")
+        self.count += 1
+        self.fresh += [] if kept else [experiment.id]
 
 
 def _bar() -> Progress:
@@ -402,18 +360,6 @@ def _bar() -> Progress:
 
 def _advance(progress: Progress, row: Any) -> Any:
     return lambda done, total: progress.update(row, completed=done, total=total)
-
-
-def _print_scorecard(checks: Any, out_folder: Path, size: str) -> None:
-    from numberline.verify import scorecard
-
-    out.print()
-    out.print(scorecard.table(checks))
-    if not scorecard.passed(checks):
-        out.print("\nWhat was missed:")
-        out.print(scorecard.table(checks, missed=True))
-    words = "the paper's sample sizes" if size == "paper" else "smaller samples than the paper's"
-    out.print(f"\n{len(checks)} models, {words}; every check is in {out_folder / scorecard.PAGE} and {scorecard.JSON}")
 
 
 def _print_accuracy(result: "Result") -> None:

@@ -148,8 +148,8 @@ def test_edges_follow_the_planted_wiring():
     edges, weights = result.tensors["edges"], result.tensors["weights"]
     assert edges.shape == (2, *weights.shape)
     assert float(edges.nan_to_num().abs().amax()) > 0.5
-    # A gate that reads what a first-stage neuron writes also reads two others: the cosine is 1/√3, and else 0.
-    assert float(weights.abs().max()) == pytest.approx(3**-0.5, abs=0.01)
+    # A first-stage neuron and a gate that reads what it writes: the cosine is ±1, and else 0.
+    assert float(weights.abs().max()) > 0.9
     assert {row["from_layer"] for row in result.rows("edges")} == {truth.comparator_mlps[0]}
     assert len(result.rows("edges")) == 2 * len(result.rows("weights")) == 2 * weights.numel()
     again = virtual_weights(lab, live[:1], live[-1:])
@@ -162,7 +162,7 @@ def test_one_direction_holds_the_flag():
     lab, truth = lab_and_truth()
     shared = [place for place in truth.second_stage if float(truth.fields[place].std()) > 1e-3]
     context = Context(replace(SMALL, fitting=32))
-    result = k2_flag.measure(lab, context, true_space(), shared, layers=(truth.flag_layer,))
+    result = k2_flag.measure(lab, context, true_space(), shared, layers=(truth.flag_layer,), steps=40)
     (role,) = result.rows("roles")
     assert (role["found"], tuple(role["value"])) == (True, (truth.flag_layer,))
     iia = means(result, "patches", "case", "condition", examples="evaluation")

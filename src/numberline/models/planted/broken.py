@@ -15,8 +15,7 @@ OWN, FROM_Y1, FROM_Y2 = "own", "from_y1", "from_y2"
 class Design:
     """What a planted model does; the defaults are the paper's algorithm."""
 
-    breaks: tuple[str, ...] = ()  # claims that must fail
-    also: tuple[str, ...] = ()  # claims that depend on what is broken, and may fall with it
+    breaks: tuple[str, ...] = ()
     curved: tuple[str, ...] = ()  # magnitudes that are read off the helix: no single direction carries them
     transport_heads: int = 1  # heads that share the work of carrying y1
     alignment: float = 0.0  # cosine of v1 with v2
@@ -57,8 +56,9 @@ DESIGNS: dict[str | None, Design] = {
     "aligned": Design(breaks=("additive",), alignment=0.8),
     # y1 arrives on a line, but y2's own magnitude is read off the helix: there is no plane (v1, v2).
     "curved-own": Design(breaks=("plane",), curved=(OWN,)),
-    # Every comparison is made three times over, each time by neurons and on axes of its own, and a third counts.
-    "spread": Design(breaks=("neurons",), copies=3),
+    # Every comparator is shared by eight neurons. Freezing one neuron of each kind does nothing; freezing several
+    # rising hinges without their falling partners still unbalances the ramps.
+    "spread": Design(breaks=("neurons",), copies=8),
     # One MLP of global comparators writes the flag.
     "one-stage": Design(breaks=("two-stage",), stages=1),
     # The flag is a rotating vector, read by a query that knows the phase; three-flags falls too.
