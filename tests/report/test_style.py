@@ -54,6 +54,27 @@ def test_a_missing_bar_leaves_its_place_empty():
     assert [patch.get_x() > 0.5 for patch in axes.patches] == [True]
 
 
+@pytest.mark.parametrize(
+    ("scores", "top"), [((0.2, 0.9), 1.3), ((0.2, 1.2), 1.56), ((0.2, 2.0), 2.6), ((-0.5, 2.0), 2.0 + 0.3 * 2.625)]
+)
+def test_a_scores_axis_has_the_same_room_above_whatever_the_scores(scores, top):
+    axes = Figure().subplots()
+    axes.bar(range(2), scores)
+    panels.unit_range(axes, 0.3)
+    assert axes.get_ylim()[1] == pytest.approx(top)
+    assert axes.get_ylim()[0] == (0 if min(scores) >= 0 else pytest.approx(-0.625))
+    panels.unit_range(axes, 0.3)
+    assert axes.get_ylim()[1] == pytest.approx(top), "a second time adds no room"
+
+
+def test_panels_that_share_an_axis_have_room_for_the_larger():
+    first, second = Figure().subplots(1, 2, sharey=True)
+    for axes, score in ((first, 2.0), (second, 0.5)):
+        axes.bar([0], [score])
+        panels.unit_range(axes, 0.3)
+    assert first.get_ylim() == second.get_ylim() == pytest.approx((0, 2.6))
+
+
 def test_the_note_has_space_of_its_own():
     page = style.page(4, 2)
     axes = page.subplots()

@@ -59,9 +59,14 @@ def _first(rows: Sequence[Row | None]) -> int:
 
 
 def unit_range(axes: Axes, headroom: float = 0.12) -> None:
-    """A score's axis from 0 to 1, with room for error bars, the values' print, and negative or larger scores."""
-    low, high = axes.get_ylim()
-    axes.set_ylim(min(0.0, low), max(1 + headroom, high))
+    """A score's axis from 0 to 1, or as far as scores reach, with room above for the legend and the values' print.
+
+    Over all panels that share the axis, in whatever order they are drawn.
+    """
+    axes.autoscale(axis="y")
+    low = min(0.0, axes.get_ylim()[0])
+    high = max(1.0, *(panel.dataLim.y1 for panel in axes.get_shared_y_axes().get_siblings(axes)))
+    axes.set_ylim(low, high + headroom * (high - low))
     if high <= 1 + headroom:
         axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
 
