@@ -276,10 +276,15 @@ def test_several_processes_draw_the_same(made_up, tmp_path):
 
 
 def test_where_no_process_can_be_started_one_draws_all(made_up, monkeypatch, caplog):
-    def refuse(*_):
+    asked = []
+
+    def refuse(processes, _):
+        asked.append(processes)
         raise OSError("no more processes")
 
     monkeypatch.setattr(draw, "ProcessPoolExecutor", refuse)
-    made = draw_run(made_up, WHOLE, processes=2)
+    with caplog.at_level("WARNING", logger=draw.__name__):
+        made = draw_run(made_up, WHOLE, processes=2)
+    assert asked == [2], "a process draws four labels or more: fewer than eight are never shared"
     assert (len(made.figures), len(made.tables)) == (3, 5)
     assert "no more processes" in caplog.text
