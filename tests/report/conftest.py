@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import browser
 import pytest
 from synthetic import make_run
 
@@ -18,3 +19,10 @@ def made_up(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def facts(made_up) -> Facts:
     return Facts(Stored.open(made_up))
+
+
+@pytest.fixture(scope="module")
+def driver():
+    driver = browser.start()
+    yield driver
+    driver.quit()
