@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import typer
@@ -282,4 +281,3 @@ def test_the_public_face_is_complete_and_loads_no_torch():
     assert set(numberline._WHERE) | {"load"} == set(numberline.__all__)
     assert all(hasattr(numberline, name) for name in numberline.__all__)
     assert not hasattr(numberline, "nothing")
-    assert Path(numberline.__file__).with_name("cli.py").is_file()

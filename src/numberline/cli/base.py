@@ -1,0 +1,53 @@
+"""What every command shares: the application, where it prints, and the options that many have."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from numberline import __version__
+from numberline.errors import NumberlineError
+
+app = typer.Typer(name="numberline", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+out, err = Console(highlight=False, soft_wrap=True), Console(stderr=True, highlight=False)
+
+Model = Annotated[str, typer.Argument(help="a built-in name, a folder with Hugging Face weights, or a Hub id")]
+Device = Annotated[str | None, typer.Option(help="cpu, cuda or mps; the best there is unless given")]
+Dtype = Annotated[str, typer.Option(help="float32, bfloat16 or float16")]
+DeviceMap = Annotated[str | None, typer.Option(help="spread the model over devices: auto")]
+Size = Annotated[str, typer.Option(help="paper: the paper's sample sizes; quick: smaller ones")]
+Seed = Annotated[int, typer.Option(help="decides every sampled example")]
+Kind = Annotated[str, typer.Option("--task", help="max or min")]
+SEED = 52
+
+
+def _print_version(asked: bool) -> bool:
+    if asked:
+        typer.echo(f"numberline {__version__}")
+        raise typer.Exit
+    return asked
+
+
+@app.callback()
+def numberline(
+    version: Annotated[
+        bool, typer.Option("--version", help="print the version and stop", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Find the straight line that a language model computes with when it compares numbers.
+
+    Example: [bold]numberline run[/bold]
+    """
+
+
+def kind_of(name: str) -> Any:
+    """The kind of task that a user names."""
+    from numberline.tasks import KINDS
+
+    if name not in KINDS:
+        raise NumberlineError(f"there is no task {name!r}: choose from {', '.join(KINDS)}")
+    return KINDS[name]
+
+
+class StoppedError(Exception):
+    """Ctrl-C, with a sentence about what is kept."""

@@ -1,0 +1,68 @@
+"""Commands that run no model: the built-in ones, counterfactuals, and the check of a user's own."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from numberline.cli.base import SEED, Kind, Seed, app, kind_of, out
+
+
+@app.command()
+def models() -> None:
+    """List the built-in models, and say how to use others.
+
+    Example: [bold]numberline models[/bold]
+    """
+    from numberline.models.catalogue import built_in_models
+
+    for model in built_in_models():
+        out.print(f"[bold]{model.name:8}[/bold] {model.shape}\n         {model.what}")
+    out.print(
+        "\nAny other causal language model of a supported architecture can take their place, by its folder or its\n"
+        "Hub id: numberline run ./my-model, numberline run Qwen/Qwen2.5-0.5B"
+    )
+
+
+@app.command()
+def sample(
+    k: Annotated[int, typer.Option("--k", help="operands in a prompt", min=2)] = 2,
+    case: Annotated[str, typer.Option(help="the operand that changes: y1, y2, …")] = "y1",
+    n: Annotated[int, typer.Option("--n", help="how many", min=1)] = 5,
+    digits: Annotated[int, typer.Option(help="digits of each operand", min=1)] = 2,
+    task: Kind = "max",
+    seed: Seed = SEED,
+    out: Annotated[Path | None, typer.Option(help="a CSV file to write; printed unless given")] = None,
+) -> None:
+    """Sample counterfactuals: clean and corrupted operands that differ in one, as CSV.
+
+    Example: [bold]numberline sample --k 2 --case y1 --n 5[/bold]
+    """
+    from numberline.tasks import Task, perturb, ranked_tuples, to_csv, write_counterfactuals
+
+    asked = Task(kind_of(task), k=k, digits=digits)
+    examples = perturb(asked, ranked_tuples(asked, n, seed), case)
+    if out is None:
+        typer.echo(to_csv(asked, examples), nl=False)
+    else:
+        write_counterfactuals(out, asked, examples)
+        typer.echo(f"{n} counterfactuals are in {out}")
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="a CSV file with clean_y1, …, corrupted_y1, … columns")],
+    k: Annotated[int, typer.Option("--k", help="operands in a prompt", min=2)] = 2,
+    digits: Annotated[int, typer.Option(help="digits of each operand", min=1)] = 2,
+    task: Kind = "max",
+) -> None:
+    """Check a CSV file of your own counterfactuals: each row must make one.
+
+    Example: [bold]numberline check mine.csv --k 2[/bold]
+    """
+    from numberline.tasks import Task, cases, read_counterfactuals
+
+    examples = read_counterfactuals(file, Task(kind_of(task), k=k, digits=digits))
+    counts = {name: sum(example.case == name for example in examples) for name in cases(k)}
+    listed = ", ".join(f"{count} with {name} changed" for name, count in counts.items() if count)
+    typer.echo(f"{file} holds {len(examples)} valid counterfactuals: {listed}")

@@ -1,0 +1,123 @@
+"""Commands that run a model: its accuracy, and the experiments."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from numberline.cli.base import SEED, Device, DeviceMap, Dtype, Kind, Model, Seed, Size, StoppedError, app, out
+from numberline.cli.screen import Watcher, advance, bar, drawn, load_lab, print_accuracy, print_verdict
+
+if TYPE_CHECKING:
+    from numberline.runs.run import Run
+
+
+@app.command()
+def behaviour(
+    model: Model = "tiny",
+    size: Size = "paper",
+    seed: Seed = SEED,
+    task: Kind = "max",
+    device: Device = None,
+    dtype: Dtype = "float32",
+    device_map: DeviceMap = None,
+) -> None:
+    """Measure how often a model names the right number: pairs, triples, longer lists.
+
+    Example: [bold]numberline behaviour tiny[/bold]
+    """
+    from dataclasses import replace
+
+    from numberline.experiments.behaviour import operands, pairs
+    from numberline.runs.run import Settings
+
+    context = Settings(size, seed, task).context
+    lab = load_lab(model, device, dtype, device_map)
+    for experiment in (pairs, operands):
+        with bar() as progress:
+            row = progress.add_task(experiment.id, total=None)
+            result = experiment(lab, replace(context, progress=advance(progress, row)))
+        print_accuracy(result)
+
+
+@app.command()
+def run(
+    model: Model = "tiny",
+    out: Annotated[Path | None, typer.Option(help="the run's folder; runs/MODEL unless given")] = None,
+    size: Size = "paper",
+    only: Annotated[list[str] | None, typer.Option(help="an experiment's id, or a pattern: 'k2.*'; repeatable")] = None,
+    role: Annotated[list[str] | None, typer.Option(help="choose a site yourself: number_layer=13; repeatable")] = None,
+    seed: Seed = SEED,
+    task: Kind = "max",
+    device: Device = None,
+    dtype: Dtype = "float32",
+    device_map: DeviceMap = None,
+) -> None:
+    """Run the experiments on a model; a run that was stopped continues where it was.
+
+    Example: [bold]numberline run tiny --only behaviour.operands --size quick[/bold]
+    """
+    from numberline.experiments import roles
+    from numberline.experiments.registry import select
+    from numberline.runs.folder import RunFolder
+    from numberline.runs.run import Run, Settings, check_free, configuration, folder_name
+
+    settings, patterns = Settings(size, seed, task, dict(map(roles.parse, role or ()))), only or ["*"]
+    folder = RunFolder(out or folder_name(model, settings))
+    # What can be refused is refused before a model is loaded.
+    select(patterns)
+    check_free(folder, configuration(model, settings))
+    _execute(Run(load_lab(model, device, dtype, device_map), folder, settings), patterns)
+
+
+@app.command()
+def experiments() -> None:
+    """List the experiments: their ids, and the question that each answers.
+
+    Example: [bold]numberline experiments[/bold]
+    """
+    from numberline.experiments.registry import EXPERIMENTS
+
+    for experiment in EXPERIMENTS.values():
+        out.print(f"[bold]{experiment.id:20}[/bold] {experiment.question}")
+
+
+def _execute(run: "Run", patterns: list[str]) -> None:
+    with bar() as progress:
+        watcher = Watcher(progress)
+        try:
+            done = run.execute(patterns, watcher)
+        except KeyboardInterrupt:
+            progress.stop()
+            raise StoppedError(
+                f"stopped with {watcher.count} experiments finished in {run.folder.path}; the same command continues"
+            ) from None
+    for meta in done:
+        if meta.id.startswith("behaviour.") and "accuracy" in meta.tables:
+            print_accuracy(run.folder.load(meta.id))
+    unmeasured: dict[str, list[str]] = {}
+    for meta in done:
+        if "missing" in meta.tables:  # one reason may stop many, through one another: it is said once
+            reason = run.folder.load(meta.id).rows("missing")[0]["reason"].split(" is missing: ")[-1]
+            unmeasured.setdefault(reason, []).append(meta.id)
+    for reason, ids in unmeasured.items():
+        out.print(f"Could not be measured ({', '.join(ids)}): {reason}")
+    from numberline.runs.claims import write_claims
+
+    ledger = write_claims(run.folder.path)
+    out.print(f"\nThe results are in [bold]{run.folder.path}[/bold]: run.json, results/ and claims.json")
+    _draw(run.folder.path, watcher.fresh)
+    print_verdict(run.folder.path, ledger)
+
+
+def _draw(path: Path, ids: list[str]) -> None:
+    """Draw what new results feed, at the end of a run."""
+    from numberline.report.draw import fed_by
+
+    labels = fed_by(path, ids)
+    if labels:
+        made = drawn(path, labels)
+        out.print(
+            f"{len(made.figures)} figures and {len(made.tables)} tables are in figures/ and tables/ there, and all of "
+            "them in report.html"
+        )

@@ -1,0 +1,113 @@
+"""What a command shows while it works: a bar, a line for each experiment, tables of accuracy, the verdict."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from numberline.cli.base import err, out
+
+if TYPE_CHECKING:
+    from numberline.engine.lab import Lab
+    from numberline.experiments.experiment import Experiment, Result
+    from numberline.report.draw import Made
+    from numberline.runs.claims import Claim
+    from numberline.runs.folder import Meta
+
+
+class Watcher:
+    """Shows how a run goes on."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.bar = progress
+        self.task = progress.add_task("", total=None)
+        self.count = 0
+        self.fresh: list[str] = []
+
+    def started(self, experiment: "Experiment") -> None:
+        """A new bar."""
+        self.bar.reset(self.task, description=experiment.id, total=None)
+
+    def progress(self, done: int, total: int) -> None:
+        """The bar grows."""
+        self.bar.update(self.task, completed=done, total=total)
+
+    def finished(self, experiment: "Experiment", meta: "Meta", kept: bool) -> None:
+        """A line that stays."""
+        how = "kept from before" if kept else f"{meta.seconds:.1f} s"
+        mark = "[yellow]–[/yellow]" if "missing" in meta.tables else "[green]✓[/green]"
+        line = f"{mark} {experiment.id:24} {how:>16}  {experiment.question}"
+        self.bar.console.print(line, no_wrap=True, overflow="ellipsis")
+        self.count += 1
+        self.fresh += [] if kept else [experiment.id]
+
+
+def bar() -> Progress:
+    """A bar that is gone when the work is done, and is not there at all where nobody looks."""
+    return Progress(
+        TextColumn("{task.description:24}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn(), console=err,
+        transient=True, disable=not err.is_terminal,
+    )  # fmt: skip
+
+
+def advance(progress: Progress, row: Any) -> Any:
+    """What an experiment calls to move a row of the bar."""
+    return lambda done, total: progress.update(row, completed=done, total=total)
+
+
+def load_lab(model: str, device: str | None, dtype: str, device_map: str | None) -> "Lab":
+    """A model, loaded without a word."""
+    from numberline.engine.lab import Lab
+    from numberline.models.loading import load
+
+    with quiet_transformers():
+        return Lab.of(load(model, device, dtype, device_map))
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Loading a model prints nothing but what goes wrong."""
+    from transformers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+
+
+def print_accuracy(result: "Result") -> None:
+    """How often the model is right, by population."""
+    table = Table(box=None, pad_edge=False)
+    for name, side in (("prompts", "left"), ("right", "right"), ("of", "right"), ("accuracy", "right")):
+        table.add_column(name, justify=side, no_wrap=True)  # type: ignore[arg-type]
+    table.add_column("95 % interval", justify="right", no_wrap=True)
+    for row in result.rows("accuracy"):
+        interval = f"{100 * row['lo']:.2f} – {100 * row['hi']:.2f}"
+        table.add_row(row["population"], str(row["right"]), str(row["n"]), f"{100 * row['mean']:.2f} %", interval)
+    out.print()
+    out.print(table)
+
+
+def print_verdict(path: Path, claims: "Sequence[Claim]") -> None:
+    """How many of the paper's claims hold, in one line."""
+    from numberline.report.facts import Facts
+    from numberline.report.stored import Stored
+    from numberline.report.verdict import counted
+
+    out.print(counted(claims, Facts(Stored.open(path))), markup=False)
+
+
+def drawn(path: Path, labels: list[str]) -> "Made":
+    """Draw labels of a run and write its page, with a bar."""
+    from numberline.report.draw import usable_processes
+    from numberline.report.page import make_report
+
+    with bar() as progress:
+        row = progress.add_task("", total=None)
+        return make_report(path, labels, lambda label: progress.update(row, description=label), usable_processes())
