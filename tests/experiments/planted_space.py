@@ -1,8 +1,10 @@
 """The planted model with its true directions, and small sizes: what the experiments on the shared plane start from."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 
+import pytest
 import torch
 from transformers import AutoTokenizer
 
@@ -10,6 +12,7 @@ from numberline.engine.lab import Lab
 from numberline.experiments.experiment import Context, Result
 from numberline.experiments.k3_space import ThreeSpace
 from numberline.experiments.patches import SharedSpace
+from numberline.methods import das
 from numberline.models.loading import BUILT_IN, wrap
 from numberline.models.planted import Truth, planted
 from numberline.tasks import QUICK
@@ -40,9 +43,10 @@ def means(result: Result, table: str, *keys: str, metric: str = "iia", **where: 
     rows = [row for row in rows if all(row[name] == value for name, value in where.items())]
     found = {}
     for row in rows:
-        key = tuple(tuple(row[name]) if isinstance(row[name], list) else row[name] for name in keys)
+        parts = tuple(tuple(row[name]) if isinstance(row[name], list) else row[name] for name in keys)
+        key = parts if len(parts) > 1 else parts[0]
         assert key not in found, f"{keys} do not tell the rows of {table} apart"
-        found[key if len(key) > 1 else key[0]] = row["mean"]
+        found[key] = row["mean"]
     return found
 
 
@@ -58,3 +62,21 @@ def all_solved(sizes: Sizes) -> Context:
     """A context of three numbers in which every candidate counts as solved."""
     solved = torch.ones(max(sizes.candidates, needed(sizes)))
     return Context(sizes, needs={"k3.trace": Result.of({}, 0, {"solved": solved})})
+
+
+def short_fits_of(few: int) -> Callable[[], Iterator[None]]:
+    """A fixture: DAS with few steps; progress is told the full number, so that counts still add up."""
+    whole = das.fit_cases
+
+    def short(lab, trials, site, rank=1, seeds=(das.SEED,), steps=0, rate=das.RATE, progress=None, starts=()):
+        fits = whole(lab, trials, site, rank, seeds, few, rate, None, starts)
+        if progress is not None:
+            progress(das.STEPS * len(trials))
+        return fits
+
+    def fixture() -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(das, "fit_cases", short)
+            yield
+
+    return fixture

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 import torch
-from planted_space import SMALL, lab_and_truth, means
+from planted_space import SMALL, lab_and_truth, means, short_fits_of
 from planted_space import true_space as pair_space
 from test_roles import trace
 
@@ -33,20 +33,7 @@ def tiny() -> Lab:
     return load("tiny")
 
 
-@pytest.fixture(autouse=True, scope="module")
-def short_fits():
-    """DAS with few steps; progress is told the full number, so that counts still add up."""
-    whole = das.fit_cases
-
-    def short(lab, trials, site, rank=1, seeds=(das.SEED,), steps=0, rate=das.RATE, progress=None, starts=()):
-        fits = whole(lab, trials, site, rank, seeds, STEPS, rate, None, starts)
-        if progress is not None:
-            progress(das.STEPS * len(trials))
-        return fits
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(das, "fit_cases", short)
-        yield
+short_fits = pytest.fixture(autouse=True, scope="module")(short_fits_of(STEPS))
 
 
 @cache

@@ -6,7 +6,8 @@ import torch
 import numberline
 from numberline.engine import resid, swap
 from numberline.errors import NumberlineError
-from numberline.methods.das import fit, fit_cases, random_subspaces
+from numberline.methods import das
+from numberline.methods.das import Fit, fit, fit_cases, fit_surely, mean_difference, random_subspaces
 from numberline.methods.intervals import mean, ratio, wilson
 from numberline.methods.scores import Trial, record_trial, score
 from numberline.tasks import Task, perturb, pool
@@ -142,3 +143,40 @@ def test_fits_of_several_cases_in_one_batch_are_the_fits_of_each(lab):
             assert torch.allclose(together[i][j].subspace.basis, alone.subspace.basis, atol=1e-4)
             assert together[i][j].subspace.provenance == alone.subspace.provenance
     assert not torch.allclose(together[0][0].subspace.basis, together[0][1].subspace.basis, atol=1e-2)
+
+
+def test_a_stuck_fit_begins_again_at_the_mean_difference(lab, trial):
+    part, site = trial.part(slice(0, 8)), resid(LAYER).at("y1")
+    (alone,) = fit(lab, part, site, seeds=(1,), steps=1)
+    assert alone.stuck
+    (again,) = fit_surely(lab, [part], site, seed=1, steps=1)
+    assert again.losses[-1] < alone.losses[-1]
+    assert again.given_up == pytest.approx(float(alone.losses[-1]), abs=1e-4)
+    assert again.subspace.provenance["method"] == "DAS, from the mean difference"
+    assert abs(float((again.subspace.basis * mean_difference(part, site)).sum())) > 0.9
+    assert f"a random start ended at a loss of {again.given_up:.2f}" in again.story
+
+
+@pytest.mark.parametrize(
+    ("losses", "kept", "told"),
+    [
+        ((9.0, 0.6, 0.1), 0.6, ""),  # the answers change: made once
+        ((0.01, 0.01, 9.0), 0.01, ""),  # nothing was left to gain
+        ((9.0, 4.0, 2.0), 2.0, ", from the mean difference (a random start ended at a loss of 4.00); b stays ahead"),
+        ((9.0, 4.0, 0.3), 0.3, ", from the mean difference (a random start ended at a loss of 4.00)"),
+        ((0.8, 0.75, 0.76), 0.75, "; b stays ahead of r"),  # the second is no better
+        ((0.8, 0.75, float("nan")), 0.75, "; b stays ahead of r"),  # the states do not differ
+    ],
+)
+def test_the_better_of_two_starts_is_kept(lab, trial, monkeypatch, losses, kept, told):
+    """Of (first, last, last of the second start): whether there is a second start, and which one is kept."""
+
+    def made_up(lab, trials, site, starts=(), **_):
+        ends = (losses[0], losses[2]) if starts else losses[:2]
+        return [[Fit(random_subspaces(128, 1, 1)[0], torch.tensor(ends)) for _ in trials]]
+
+    monkeypatch.setattr(das, "fit_cases", made_up)
+    (found,) = fit_surely(lab, [trial], resid(LAYER).at("y1"))
+    assert float(found.losses[-1]) == pytest.approx(kept)
+    assert found.story.startswith(told)
+    assert bool(found.story) == bool(told)

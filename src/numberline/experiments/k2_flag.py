@@ -50,7 +50,7 @@ from numberline.experiments.roles import flag_layer, require, settle
 from numberline.methods.attribution import Place, activations, pin
 from numberline.methods.clouds import read
 from numberline.methods.connectivity import alignment
-from numberline.methods.das import STEPS, fit_cases, mean_difference, random_subspaces
+from numberline.methods.das import STEPS, fit_surely, random_subspaces
 from numberline.methods.draws import draw_rows
 from numberline.methods.intervals import wilson
 from numberline.methods.scores import Trial, score
@@ -59,8 +59,6 @@ from numberline.tasks.populations import cloud
 
 CANDIDATES = 4
 """How many layers from the transport layer on may hold the flag."""
-HEADWAY = 0.9
-"""A fit whose loss ends above this share of where it began has made none."""
 
 Flags = Mapping[str, Subspace]
 """One direction by the case it was fitted in."""
@@ -122,20 +120,9 @@ def measure(
 
 
 def fit_flags(lab: Lab, trials: Mapping[str, Trial], site: Site, steps: int, progress: Callable[[int], None]) -> Flags:
-    """One direction at a site, fitted in each case; all cases in one batch.
-
-    A flag is a step, which has no slope far from its edge. Where a fit from a random start makes no headway, it begins
-    again at the mean difference between the clean and the corrupted states (the direction's provenance says so), and
-    the better of the two is kept.
-    """
-    (fits,) = fit_cases(lab, list(trials.values()), site, steps=steps, progress=progress)
-    found = dict(zip(trials, fits, strict=True))
-    stuck = [case for case, fit in found.items() if fit.losses[-1] > HEADWAY * fit.losses[0]]
-    if stuck:
-        starts = [mean_difference(trials[case], site) for case in stuck]
-        (again,) = fit_cases(lab, [trials[case] for case in stuck], site, steps=steps, starts=starts)
-        found |= {case: fit for case, fit in zip(stuck, again, strict=True) if fit.losses[-1] < found[case].losses[-1]}
-    return {case: fit.subspace for case, fit in found.items()}
+    """One direction at a site, fitted in each case; all cases in one batch. Provenance says which began again."""
+    fits = fit_surely(lab, list(trials.values()), site, steps=steps, progress=progress)
+    return {case: fit.subspace for case, fit in zip(trials, fits, strict=True)}
 
 
 def layer_rows(lab: Lab, trials: Mapping[str, Trial], fitted: Mapping[int, Flags]) -> list[dict[str, Any]]:

@@ -126,8 +126,9 @@ def component_or_learned(
     found = f"PC1 recovers {first:.2f} on the fitting examples, the full-rank patch {full:.2f}"
     if first >= max(RELEVANT * full, roles.LEAST):
         return pc1, {"method": "PCA", "pc1": first, "full": full, "why": found}
-    (fit,) = das.fit(lab, fitting, site, seeds=(context.seed,))
-    return seen.signed(fit.subspace), {"method": "DAS", "pc1": first, "full": full, "why": f"{found}: not relevant"}
+    (fit,) = das.fit_surely(lab, [fitting], site, context.seed)
+    why = f"{found}: not relevant; learned{fit.story}"
+    return seen.signed(fit.subspace), {"method": "DAS", "pc1": first, "full": full, "why": why}
 
 
 def _stability(number: int, fit: das.Fit, first: das.Fit, patches: Rows) -> dict[str, Any]:

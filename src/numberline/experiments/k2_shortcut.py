@@ -43,8 +43,8 @@ def shortcut(lab: Lab, context: Context) -> Result:
     trials = {kind: recorded(lab, context, task, "y2", kind) for kind in EXAMPLES}
     conditions = 3 + RANDOM_DRAWS
     count = context.meter(das.STEPS * sizes.fitting + conditions * (sizes.evaluation + sizes.fitting))
-    (fit,) = das.fit(
-        lab, trials["fitting"], place.site, seeds=(context.seed,), progress=lambda done: count(done * sizes.fitting)
+    (fit,) = das.fit_surely(
+        lab, [trials["fitting"]], place.site, context.seed, progress=lambda done: count(done * sizes.fitting)
     )
     prompts = encode(lab.tokenizer, task, cloud(task, sizes.number_cloud, context.seed))
     seen = Cloud.of(lab, place, clouds.read(lab, prompts, [place.site])[0], prompts)

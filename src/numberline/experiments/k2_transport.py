@@ -50,8 +50,8 @@ def transport(lab: Lab, context: Context) -> Result:
     task, sizes = Task(context.kind), context.sizes
     trials = {kind: recorded(lab, context, task, "y1", kind) for kind in EXAMPLES}
     count = context.meter(das.STEPS * sizes.fitting + (4 + 2 * RANDOM_DRAWS) * (sizes.evaluation + sizes.fitting))
-    (fit,) = das.fit(
-        lab, trials["fitting"], place.site, seeds=(context.seed,), progress=lambda done: count(done * sizes.fitting)
+    (fit,) = das.fit_surely(
+        lab, [trials["fitting"]], place.site, context.seed, progress=lambda done: count(done * sizes.fitting)
     )
     prompts = encode(lab.tokenizer, task, cloud(task, sizes.shared_cloud, context.seed))
     output, weights = clouds.read(lab, prompts, [place.site, pattern(role.layer, role.head).at("y2")])

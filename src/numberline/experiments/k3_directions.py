@@ -6,9 +6,8 @@
    - v1, v2 by DAS in the contributions of the two transport heads, at y3;
    - v3, the first principal component of the residual leaving the number layer at y3; learned as the others where that
      one does not move the answer (the rule of k2_number.py), which the table `fits` says.
-   A fit whose mean loss stays above log 2, that is, which leaves b ahead of r, is made again from the mean difference
-   of the clean and the corrupted states, and the better one kept (`fits` says so): in case y1, which acts through two
-   flags, random starts may end on a plateau. The paper has one start.
+   A fit that is stuck is made again from the mean difference (das.fit_surely), which `fits` says: in case y1, which
+   acts through two flags, random starts may end on a plateau. The paper has one start.
 2. Components along each per value of its number, the fit p·log y + q, and how monotone the means are (their rank
    correlation with the number). Principal components of each site, for the pictures of the spaces.
 3. Every patch of k3_space.py in every case without refitting: each direction alone, the three together, their span, the
@@ -37,13 +36,12 @@ each direction X but w2: pcs_X (d × 20), mean_X (d), values_X (V), means_X (V �
 Subspaces: k3_u1, k3_u2, k3_v1, k3_v2, k3_v3, k3_w1.
 """
 
-import math
 from collections.abc import Callable, Mapping
 
 import torch
 
 from numberline.engine.lab import Lab
-from numberline.engine.sites import Site, pattern
+from numberline.engine.sites import pattern
 from numberline.engine.subspace import Subspace
 from numberline.experiments import roles
 from numberline.experiments.directions import EXAMPLES, Cloud, Place, Rows, cosines
@@ -168,27 +166,14 @@ def fit_all(
             learned = {"first_loss": None, "last_loss": None}
             rows.append({**row, "method": choice["method"], **learned, "why": choice["why"]})
             continue
-        fit, why = fit_one(lab, context, fitting, place.site, lambda done: count(done * context.sizes.fitting))
+        (fit,) = das.fit_surely(
+            lab, [fitting], place.site, context.seed, progress=lambda done: count(done * context.sizes.fitting)
+        )
         fitted[name] = seen[name].signed(fit.subspace)
         losses.append(fit.losses)
         ends = {"first_loss": float(fit.losses[0]), "last_loss": float(fit.losses[-1])}
-        rows.append({**row, "method": "DAS", **ends, "why": why})
+        rows.append({**row, "method": "DAS", **ends, "why": f"learned, {place.operand} perturbed{fit.story}"})
     return fitted, rows, torch.stack(losses)
-
-
-def fit_one(
-    lab: Lab, context: Context, fitting: Trial, site: Site, progress: Callable[[int], None]
-) -> tuple[das.Fit, str]:
-    """A learned direction, and what to say of it. Where the first start leaves b ahead of r, a second one is made."""
-    (fit,) = das.fit(lab, fitting, site, seeds=(context.seed,), progress=progress)
-    said = f"learned, {fitting.examples[0].case} perturbed"
-    if fit.losses[-1] <= math.log(2):
-        return fit, said
-    starts = [das.mean_difference(fitting, site)]
-    ((again,),) = das.fit_cases(lab, [fitting], site, seeds=(context.seed,), starts=starts)
-    if again.losses[-1] >= fit.losses[-1]:
-        return fit, f"{said}; b stays ahead of r from either start"
-    return again, f"{said}, from the mean difference (a random start ended at a loss of {float(fit.losses[-1]):.2f})"
 
 
 def controls(

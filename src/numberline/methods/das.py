@@ -5,14 +5,16 @@
 3. The loss is the cross-entropy toward t(r), restricted to {t(b), t(r)}, on the fitting examples. Gradients are
    accumulated over minibatches, so that each step uses the full-batch mean.
 4. Adam, 100 steps, rate 0.05.
+5. `fit_surely` begins a fit that is stuck again where the states differ, and keeps the better one.
 
 Fits of one site share one batch: several initialisations are conditions of one sweep, and several cases are examples of
 one trial, each with the basis of its own case. In half precision the loss is scaled before the backward pass and the
 gradient scaled back, so that small gradients do not vanish.
 """
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float, Int
@@ -36,6 +38,20 @@ class Fit:
 
     subspace: Subspace
     losses: Float[Tensor, " steps"]
+    given_up: float | None = None
+    """The loss at which the stuck fit ended that this one stands for."""
+
+    @property
+    def stuck(self) -> bool:
+        """Whether b stays ahead of r: equal logits for the two tokens would have had a smaller mean loss, log 2."""
+        return float(self.losses[-1]) > math.log(2)
+
+    @property
+    def story(self) -> str:
+        """What is to be said of the fit, if anything."""
+        begun = self.given_up is not None
+        second = f", from the mean difference (a random start ended at a loss of {self.given_up:.2f})" if begun else ""
+        return second + ("; b stays ahead of r" if self.stuck else "")
 
 
 def loss_scale(lab: Lab) -> float:
@@ -122,6 +138,36 @@ def fit_cases(
         ]
         for i, seed in enumerate(seeds)
     ]
+
+
+def fit_surely(
+    lab: Lab,
+    trials: Sequence[Trial],
+    site: Site,
+    seed: int = SEED,
+    steps: int = STEPS,
+    progress: Callable[[int], object] | None = None,
+) -> list[Fit]:
+    """Learn a direction for each trial at one site; where a random start is stuck, also from the mean difference.
+
+    The paper has one start. But a flag is a step, which has no slope far from its edge, and what acts through several
+    steps has plateaus: there a random start may end. A fit is stuck when its mean loss ends above log 2, that is, when
+    the direction does not do what it was fitted for. How far the loss fell would be the wrong question: it may have
+    halved and still be on a plateau, or have begun where nothing was left to gain. Such a fit is made again from the
+    mean difference between the clean and the corrupted states (its provenance says so), and the better one is kept;
+    where no direction at the site does it, that costs a second fit. `progress` is told of the first fits.
+    """
+    (fits,) = fit_cases(lab, trials, site, seeds=(seed,), steps=steps, progress=progress)
+    stuck = [number for number, fit in enumerate(fits) if fit.stuck]
+    if stuck:
+        chosen = [trials[number] for number in stuck]
+        starts = [mean_difference(trial, site) for trial in chosen]
+        (again,) = fit_cases(lab, chosen, site, seeds=(seed,), steps=steps, starts=starts)
+        for number, second in zip(stuck, again, strict=True):
+            first = float(fits[number].losses[-1])
+            if second.losses[-1] < first:
+                fits[number] = replace(second, given_up=first)
+    return fits
 
 
 def _together(lab: Lab, trials: Sequence[Trial]) -> tuple[Trial, Int[Tensor, " n"]]:
