@@ -17,6 +17,7 @@ from numberline.experiments.experiment import Context, Experiment, MissingError,
 from numberline.experiments.k3_space import ThreeSpace, names_winner, space_of_three, split_of, three_numbers, trial
 from numberline.methods import das
 from numberline.methods.clouds import rank_correlation
+from numberline.methods.pca import principal_components
 from numberline.tasks.counterfactuals import CASES, VALUE_ORDERS, arrange, candidates, needed
 
 FEW = replace(SMALL, evaluation=25, fitting=16, candidates=70, three_cloud=150)
@@ -226,3 +227,31 @@ def test_the_directions_of_tiny():
     assert torch.equal(space.span.basis, tensors["span"])
     assert space.number_layer == 1
     assert space.layer == 2
+
+
+def test_a_head_that_writes_along_one_line_has_one_component(monkeypatch):
+    """Its tables have one component less, and its pictures stay flat."""
+    whole = k3_directions.seen_at
+
+    def flat(*given):
+        seen, attention = whole(*given)
+        one, line = seen["v1"], seen["v1"].pca.directions[:, :1]
+        x = one.pca.mean + (one.x - one.pca.mean) @ line @ line.T
+        return {**seen, "v1": replace(one, x=x, pca=principal_components(x))}, attention
+
+    drawn = iter(das.random_subspaces(128, 1, len(k3_directions.DIRECTIONS)))
+
+    def quick(lab, trials, site, seed, progress=lambda _: None):
+        progress(das.STEPS)
+        return [das.Fit(next(drawn), torch.zeros(1))]
+
+    monkeypatch.setattr(k3_directions, "seen_at", flat)
+    monkeypatch.setattr(das, "fit_surely", quick)
+    found = result.__wrapped__("tiny", "k3.directions")
+    components = [row["direction"] for row in found.rows("variance") if row["cloud"] == "v1"]
+    assert components == ["pc1", "v1"]
+    assert found.tensors["pcs_v1"].shape == found.tensors["pcs_v2"].shape == (128, 20)
+    projections = found.tensors["projections_v1"]
+    assert projections.shape == found.tensors["projections_v2"].shape == (FEW.three_cloud, 3)
+    assert projections[:, 1].std() > 0.01
+    assert not projections[:, 2].any()

@@ -13,15 +13,17 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn.functional import pad
 
 from numberline.engine.edits import swap
 from numberline.engine.lab import Lab
 from numberline.engine.sites import Site
 from numberline.engine.subspace import Subspace
+from numberline.errors import NumberlineError
 from numberline.experiments.experiment import Context
 from numberline.methods import clouds
 from numberline.methods.draws import Draws
-from numberline.methods.pca import Components, principal_components
+from numberline.methods.pca import SHOWN, Components, principal_components
 from numberline.methods.scores import Trial, record_trial
 from numberline.tasks.counterfactuals import perturb, pool
 from numberline.tasks.layout import Prompts
@@ -63,7 +65,16 @@ class Cloud:
 
     def component(self, i: int) -> Subspace:
         """The i-th principal component, counted from one."""
+        if i > self.pca.directions.shape[1]:
+            raise NumberlineError(
+                f"the states at {self.provenance['site']} differ along {self.pca.directions.shape[1]} directions only: "
+                f"they have no principal component {i}"
+            )
         return Subspace(self.pca.directions[:, i - 1 : i], {**self.provenance, "method": f"PCA, component {i}"})
+
+    def components(self, k: int) -> dict[str, Subspace]:
+        """The first k principal components by name, pc1 …; fewer where the cloud spans fewer dimensions."""
+        return {f"pc{i}": self.component(i) for i in range(1, min(k, self.pca.directions.shape[1]) + 1)}
 
     def signed(self, subspace: Subspace) -> Subspace:
         """A learned direction, signed so that its component rises with the number."""
@@ -98,15 +109,20 @@ class Cloud:
             for name, share, cumulative in rows
         ]
 
-    def tensors(self, directions: Mapping[str, Subspace], width: int = 1) -> dict[str, Tensor]:
-        """What figures draw: components, per-value means relative to the mean, projections on the directions."""
+    def tensors(self, learned: Subspace, k: int, width: int = 1) -> dict[str, Tensor]:
+        """What figures draw: components, per-value means relative to the mean, coordinates on `learned`, pc1 … pck.
+
+        Along components that the cloud does not have, all coordinates are zero, so that a picture of it stays flat.
+        """
         values, which = clouds.groups(self.numbers, width)
+        coordinates = [self.along(direction) for direction in (learned, *self.components(k).values())]
+        pcs = self.pca.directions
         return {
-            f"pcs_{self.name}": self.pca.directions,
+            f"pcs_{self.name}": pad(pcs, (0, SHOWN - pcs.shape[1])),
             f"mean_{self.name}": self.pca.mean,
             f"values_{self.name}": values,
             f"means_{self.name}": clouds.group_means(self.x - self.pca.mean, which).float(),
-            f"projections_{self.name}": torch.stack([self.along(space) for space in directions.values()], 1).float(),
+            f"projections_{self.name}": pad(torch.stack(coordinates, 1), (0, 1 + k - len(coordinates))).float(),
         }
 
 

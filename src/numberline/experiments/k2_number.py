@@ -90,10 +90,7 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
         labels = {"case": case, "position": case, "examples": kind}
         patches += draw_rows(lab, trial, along(resid(layer).at(case), trial, tried[case]), labels, count)
 
-    named = {
-        one: {"u": u, **{f"pc{i}": one.component(i) for i in (1, 2, 3)}},
-        two: {"v2": v2, **{f"pc{i}": two.component(i) for i in (1, 2, 3)}},
-    }
+    named = {one: {"u": u, **one.components(3)}, two: {"v2": v2, **two.components(3)}}
     return Result.of(
         {
             "patches": patches,
@@ -107,8 +104,8 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
         n=len(trials["y1", "evaluation"]),
         tensors={
             **{name: space.basis[:, 0] for name, space in (("u", u), ("u_second", u_second), ("v2", v2))},
-            **one.tensors(named[one], width),
-            **two.tensors(named[two], width),
+            **one.tensors(u, 3, width),
+            **two.tensors(v2, 3, width),
             "operands": one.operands,
             "losses": torch.stack([fit.losses for fit in fits]),
         },

@@ -70,9 +70,8 @@ def transport(lab: Lab, context: Context) -> Result:
             conditions["v1 (pre-MLP)"] = [[swap(mid(role.layer).at("y2"), trial.clean, v1)]]
         patches += draw_rows(lab, trial, conditions, {"case": "y1", "position": "y2", "examples": kind}, count)
 
-    named = {"v1": v1, **{f"pc{i}": seen.component(i) for i in (1, 2)}}
+    named = {"v1": v1, **seen.components(2)}
     operand_tokens = {name: prompts.positions[name] for name in ("y1.first", "y1")}
-    values, which = clouds.groups(seen.numbers)
     return Result.of(
         {
             "patches": patches,
@@ -90,12 +89,8 @@ def transport(lab: Lab, context: Context) -> Result:
         n=len(trials["evaluation"]),
         tensors={
             "v1": v1.basis[:, 0],
-            "pcs": seen.pca.directions,
-            "mean": seen.pca.mean,
-            "values": values,
-            "means": clouds.group_means(seen.x - seen.pca.mean, which).float(),
+            **{name.removesuffix("_y2"): tensor for name, tensor in seen.tensors(v1, 2).items()},
             "operands": seen.operands,
-            "projections": torch.stack([seen.along(direction) for direction in named.values()], 1).float(),
             "attention": weights[:, list(operand_tokens.values())],
             "losses": fit.losses,
         },

@@ -90,7 +90,6 @@ def directions(lab: Lab, context: Context) -> Result:
     drawn = controls(context, found, space, outputs)
     own = {name: [space.patches[name]] for name in (*ALONE, *JOINT, *MID)}
     patches = patch_rows(lab, own | drawn | pair, trials, count)
-    shown = {name: {name: fitted[name], "pc1": x.component(1), "pc2": x.component(2)} for name, x in seen.items()}
     at = {name: {"position": place.site.position} for name, place in found.items()}
     components = [row | at[name] for name, x in seen.items() for row in x.by_value({name: fitted[name]})]
     return Result.of(
@@ -117,7 +116,7 @@ def directions(lab: Lab, context: Context) -> Result:
             "span_y2": space.span_y2.basis,
             "operands": seen["u1"].operands,
             "losses": losses,
-            **{key: tensor for name, x in seen.items() for key, tensor in x.tensors(shown[name]).items()},
+            **{key: tensor for name, x in seen.items() for key, tensor in x.tensors(fitted[name], 2).items()},
         },
         subspaces={f"k3_{name}": subspace for name, subspace in fitted.items()},
     )
