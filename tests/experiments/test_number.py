@@ -185,6 +185,19 @@ def test_earlier_layers_three_digits_and_the_shortcut():
     assert set(three.subspaces) == {"u_three_digit", "u_second_three_digit", "v2_three_digit"}
     values = {row["value"] for row in three.rows("components")}
     assert values <= set(range(112, 1000, 25))
+    assert {row["position"]: row["token"] for row in three.rows("layout")} == {
+        "y1.first": 28, "y1": 30, "y2.first": 33, "y2": 35, "last": 37,
+    }  # fmt: skip
+
+
+def test_a_direction_from_few_examples_is_scored_on_those_and_held_out(monkeypatch):
+    monkeypatch.setattr(k2_number, "FEW", 3)
+    found = result.__wrapped__("tiny", "k2.number")
+    rows = [row for row in found.rows("patches") if row["condition"] == "u_16" and row["metric"] == "iia"]
+    assert {row["examples"]: row["n"] for row in rows} == {"evaluation": FEW.evaluation, "fitting": 3}
+    iia = means(found, "patches", "condition", "examples", case="y1")
+    assert iia["u_16", "fitting"] == 1.0
+    assert iia["u_16", "evaluation"] < iia["u", "evaluation"]
 
 
 def test_needs_come_first():

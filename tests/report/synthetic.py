@@ -88,10 +88,11 @@ def number_result(digits: int = 2) -> Result:
         {
             "patches": patches(
                 {
-                    ("y1", "y1"): {"full": 0.1, "u": 0.94, "u_second": 0.94, "pc1": 0.3, "random": 0.01},
+                    ("y1", "y1"): {"full": 0.1, "u": 0.94, "u_second": 0.94, "u_16": 0.7, "pc1": 0.3, "random": 0.01},
                     ("y2", "y2"): {"full": 0.98, "v2": 0.79, "random": 0.0},
                 }
             ),
+            "layout": [{"position": name, "token": 30 + i} for i, name in enumerate(["y1", "y2", "last"])],
             "stability": [
                 {"initialisation": i, "seed": i, "cosine": 1 - 0.01 * i, "first_loss": 1.0, "last_loss": 0.1,
                  "iia": 0.94 - 0.02 * i, "fitting_iia": 0.97}

@@ -235,6 +235,9 @@ def test_runs_side_by_side_are_escaped_and_self_contained(tmp_path):
 def test_one_run_beside_the_paper(tmp_path):
     section = beside(make_run(tmp_path / "run", model="mine"))
     assert section.title == "mine (quick) beside Qwen2.5-7B-Instruct"
+    assert rows["tokens of a prompt, three digits: length"][1:3] == ("38", "33")
+    few = [rows[f"IIA of a fit on 16 examples: {name}"][1:3] for name in ("on those", "held out")]
+    assert few == [("1.000", "0.70 [0.66, 0.74]"), ("0.688", "0.70 [0.66, 0.74]")]
     rows = {row[0]: row for row in section.rows}
     assert rows["IIA of u, y1 perturbed, whole number"][1:] == ("0.940", "0.46 [0.42, 0.50]", "−0.480", "no")
     assert len(side_by_side([tmp_path / "run", tmp_path / "run"])) == 5

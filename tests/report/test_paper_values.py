@@ -1,5 +1,6 @@
 """The paper's numbers: complete, each with its section."""
 
+from numberline.experiments.registry import EXPERIMENTS
 from numberline.runs.beside import MEASURES
 from numberline.runs.paper_values import paper_values
 
@@ -28,4 +29,5 @@ def test_the_numbers_that_a_run_is_set_beside():
 def test_every_number_has_a_name_and_a_known_measure():
     for value in paper_values().values:
         assert len(value.names) == len(value.value)
-        assert value.measure is None or (value.measure in MEASURES and value.id is not None)
+        assert value.measure in MEASURES
+        assert value.id in EXPERIMENTS

@@ -44,8 +44,6 @@ def beside_the_paper(results: Mapping[str, Stored]) -> list[Beside]:
     rows: list[Beside] = []
     for value in paper_values().values:
         try:
-            if value.measure is None:
-                raise NotMeasuredError("no experiment of a run measures it")
             found: Sequence[Measured | None] = MEASURES[value.measure](evidence)
             why = ""
         except NotMeasuredError as error:
@@ -70,11 +68,11 @@ def _whole(name: str, patch: str, case: str, metric: str, theirs: Number, eviden
     return Beside(name, "app:res-whole", theirs, found, id="k2.whole")
 
 
-def _layout(id: str, operands: Sequence[str]) -> Measures:
-    """The prompt's length and the operands' tokens, from the question tokens of a trace."""
+def _layout(id: str, operands: Sequence[str], table: str = "trace", **where: int) -> Measures:
+    """The prompt's length and the operands' tokens, from a table that names them."""
 
     def measure(evidence: Evidence) -> list[Measured]:
-        tokens = {row["position"]: row["token"] for row in evidence.rows(id, "trace", layer=0) if row["position"]}
+        tokens = {row["position"]: row["token"] for row in evidence.rows(id, table, **where) if row["position"]}
         return [Measured.point(tokens["last"] + 1), *(Measured.point(tokens[name]) for name in operands)]
 
     return measure
@@ -93,6 +91,12 @@ def _stability(id: str) -> Measures:
 def _iia(id: str, *names: str) -> Measures:
     """Held-out IIA of u from each initialisation."""
     return lambda evidence: [evidence.patch(id, "iia", condition=name, case="y1") for name in names]
+
+
+def _few(evidence: Evidence) -> list[Measured]:
+    """IIA of u fitted on few examples, on those and held out."""
+    where = {"condition": "u_16", "metric": "iia"}
+    return [evidence.one("k2.number", "patches", examples=kind, **where) for kind in ("fitting", "evaluation")]
 
 
 def _point(id: str, table: str, column: str, **where: str) -> Measures:
@@ -118,14 +122,16 @@ def _readout(evidence: Evidence) -> list[Measured]:
 
 
 MEASURES: Mapping[str, Measures] = {
-    "layout_two": _layout("k2.trace", ("y1", "y2")),
-    "layout_three": _layout("k3.trace", ("y1", "y2", "y3")),
+    "layout_two": _layout("k2.trace", ("y1", "y2"), layer=0),
+    "layout_three_digits": _layout("k2.three_digit", ("y1", "y2"), "layout"),
+    "layout_three": _layout("k3.trace", ("y1", "y2", "y3"), layer=0),
     "accuracy": lambda evidence: [evidence.one("behaviour.pairs", "accuracy", population="two-digit pairs")],
     "solved": _point("k3.trace", "population", "kept"),
     "scale": _scale,
     "stability_two": _stability("k2.number"),
     "iia_two": _iia("k2.number", "u"),
     "stability_three": _stability("k2.three_digit"),
+    "few": _few,
     "iia_three": _iia("k2.three_digit", "u", "u_second"),
     "cosine": _point("k2.shared", "cosines", "cosine", first="v1", second="v2"),
     "inside": _point("k2.transport", "space", "norm_inside", direction="v1"),

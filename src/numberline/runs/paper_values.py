@@ -17,8 +17,8 @@ class PaperValue:
     name: str
     value: tuple[Number, ...]
     section: str
-    id: str | None
-    measure: str | None = None
+    id: str
+    measure: str
     """What measures it on a run: a name in beside.py."""
     parts: tuple[str, ...] = ()
     """What each number is, where there are several."""
@@ -56,8 +56,8 @@ def paper_values() -> PaperValues:
             row["name"],
             tuple(row["value"]) if isinstance(row["value"], list) else (row["value"],),
             row["section"],
-            row.get("id"),
-            row.get("measure"),
+            row["id"],
+            row["measure"],
             tuple(row.get("parts", ())),
         )
         for row in found["value"]
