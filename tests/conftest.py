@@ -1,12 +1,34 @@
-"""For every test: shapes are checked at run time, small matrices are not spread over threads, no Hub is asked."""
+"""For every test: shapes are checked at run time, small matrices are not spread over threads, no Hub is asked.
+
+And `call`, which runs a command.
+"""
 
 import os
+import sys
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ["HF_HUB_OFFLINE"] = "1"
 
+import pytest
 import torch
 from jaxtyping import install_import_hook
 
 torch.set_num_threads(1)
 install_import_hook("numberline", "beartype.beartype")
+
+
+@pytest.fixture
+def call(monkeypatch, capsys, tmp_path):
+    """Run a command in an empty folder; its exit code, what it printed, and what it complained."""
+    from numberline import cli
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["numberline", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        return (stopped.value.code, *capsys.readouterr())
+
+    return run

@@ -23,20 +23,9 @@ FEW = replace(QUICK, pairs=60, three_digit_pairs=40, operand_prompts=10)
 COMMANDS = ["models", "sample", "check", "behaviour", "experiments", "run", "report", "claims", "compare", "show"]
 
 
-@pytest.fixture
-def call(monkeypatch, capsys, tmp_path):
-    """Run a command in an empty folder; its exit code, what it printed, and what it complained."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "120")
+@pytest.fixture(autouse=True)
+def few_examples(monkeypatch):
     monkeypatch.setitem(SIZES, "quick", FEW)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["numberline", *arguments])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        return (stopped.value.code, *capsys.readouterr())
-
-    return run
 
 
 @pytest.fixture(scope="module")

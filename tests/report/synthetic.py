@@ -140,6 +140,7 @@ def transport_result() -> Result:
         {
             "v1": unit(D), "pcs": torch.linalg.qr(unit(D, D))[0], "operands": torch.tensor(operands),
             "projections": torch.tensor(random.randn(len(operands), 3)),
+            "values": torch.arange(10, 100), "means": unit(90, D),
         },
     )  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 from dataclasses import astuple
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 from claims_tables import SPOILED, good, spoiled
 from synthetic import make_run
 
-from numberline import cli
 from numberline.errors import NumberlineError
 from numberline.experiments.experiment import Result
 from numberline.models.planted.broken import DESIGNS
@@ -235,27 +233,12 @@ def test_runs_side_by_side_are_escaped_and_self_contained(tmp_path):
 def test_one_run_beside_the_paper(tmp_path):
     section = beside(make_run(tmp_path / "run", model="mine"))
     assert section.title == "mine (quick) beside Qwen2.5-7B-Instruct"
+    rows = {row[0]: row for row in section.rows}
+    assert rows["IIA of u, y1 perturbed, whole number"][1:] == ("0.940", "0.46 [0.42, 0.50]", "−0.480", "no")
     assert rows["tokens of a prompt, three digits: length"][1:3] == ("38", "33")
     few = [rows[f"IIA of a fit on 16 examples: {name}"][1:3] for name in ("on those", "held out")]
     assert few == [("1.000", "0.70 [0.66, 0.74]"), ("0.688", "0.70 [0.66, 0.74]")]
-    rows = {row[0]: row for row in section.rows}
-    assert rows["IIA of u, y1 perturbed, whole number"][1:] == ("0.940", "0.46 [0.42, 0.50]", "−0.480", "no")
     assert len(side_by_side([tmp_path / "run", tmp_path / "run"])) == 5
-
-
-@pytest.fixture
-def call(monkeypatch, capsys, tmp_path):
-    """Run a command in an empty folder; its exit code, what it printed, and what it complained."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "160")
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["numberline", *arguments])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        return (stopped.value.code, *capsys.readouterr())
-
-    return run
 
 
 def test_the_command_claims(call):

@@ -1,24 +1,5 @@
 """numberline report and numberline show."""
 
-import sys
-
-import pytest
-
-from numberline import cli
-
-
-@pytest.fixture
-def call(monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["numberline", *arguments])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        return (stopped.value.code, *capsys.readouterr())
-
-    return run
-
 
 def test_report_draws_and_says_where(call, made_up):
     code, out, err = call("report", str(made_up), "--only", "app-behaviour", "--only", "tab:*")

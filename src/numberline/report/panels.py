@@ -177,6 +177,28 @@ def arrow(axes: Axes, direction: Array, label: str, colour: str, reach: float = 
     )  # fmt: skip
 
 
+def manifold(
+    axes: Axes,
+    points: Array,
+    numbers: Array,
+    means: tuple[Array, Array],
+    direction: tuple[Array, str, str],
+    operand: str,
+    names: tuple[str, str] = ("PC1", "PC2"),
+    size: float | int = 3.0,
+) -> float:
+    """Points of a plane coloured by a number, their smoothed `means` along its values, and a direction's projection.
+
+    `direction` is the projection, its label and its colour. Returns its length: the share of the norm in this plane.
+    """
+    image = cloud(axes, points[:, 0], points[:, 1], numbers, size)
+    path(axes, smoothed(*means))
+    arrow(axes, *direction)
+    axes.set(xlabel=names[0], ylabel=names[1])
+    colour_bar(axes, image, f"${operand[0]}_{operand[1:]}$")
+    return float(np.linalg.norm(direction[0]))
+
+
 def field(axes: Axes, values: Array, matrix: Array) -> AxesImage:
     """A receptive field over (y1, y2), divided by its peak; y1 = y2 is dashed. `matrix` is indexed [y1, y2]."""
     peak = float(np.nanmax(np.abs(matrix))) or 1.0

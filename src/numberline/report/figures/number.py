@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from numberline.report import panels, style
 from numberline.report.facts import Facts
 from numberline.report.figure import Drawing, compose, figure
-from numberline.report.stored import Row, Table
+from numberline.report.stored import Array, Row, StoredResult, Table
 from numberline.report.words import count, estimate, number, percent
 
 COMPONENT = "component (standardized)"
@@ -40,42 +40,33 @@ def u_against_pc1(facts: Facts) -> Drawing:
     return compose(page, facts, axes, {"a": _iia, "b": _recovery, "c": _both, "d": _variance}, lead)
 
 
-def _arrow(axes: Axes, facts: Facts, pcs: tuple[int, int]) -> float:
-    """u's projection onto two principal components; returns the share of its norm that lies in their plane."""
-    result = facts.run.result("k2.number")
-    shadow = result.tensor("u").ravel() @ result.tensor("pcs_y1")[:, list(pcs)]
-    panels.arrow(axes, shadow, "u", style.COLOURS["u"])
-    return float(np.linalg.norm(shadow))
+def _plane(axes: Axes, result: StoredResult, points: Array | None = None) -> float:
+    """PC1 and PC3 at y1 with u: points of the cloud, or the means; returns the share of u's norm in that plane."""
+    values, pcs = result.tensor("values_y1"), result.tensor("pcs_y1")[:, [0, 2]]
+    means, shadow = result.tensor("means_y1") @ pcs, (result.tensor("u").ravel() @ pcs, "u", style.COLOURS["u"])
+    names = ("PC1", "PC3")
+    if points is None:
+        return panels.manifold(axes, means, values, (values, means), shadow, "y1", names, size=14)
+    return panels.manifold(axes, points, result.tensor("operands")[:, 0], (values, means), shadow, "y1", names)
 
 
 def _cloud(axes: Axes, facts: Facts) -> str:
     """The cloud at y1 on PC1 and PC3."""
     result = facts.run.result("k2.number")
-    points, operands = result.tensor("projections_y1")[:, [1, 3]], result.tensor("operands")[:, 0]
-    image = panels.cloud(axes, points[:, 0], points[:, 1], operands)
-    values, means = result.tensor("values_y1"), result.tensor("means_y1") @ result.tensor("pcs_y1")[:, [0, 2]]
-    panels.path(axes, panels.smoothed(values, means))
-    share = _arrow(axes, facts, (0, 2))
-    axes.set(xlabel="PC1", ylabel="PC3")
+    points = result.tensor("projections_y1")[:, [1, 3]]
+    share = _plane(axes, result, points)
     axes.set_title(f"{facts.number_layer} residual at $y_1$", loc="left")
-    panels.colour_bar(axes, image, "$y_1$")
     return (
         f"The residual leaving {facts.number_layer} at y1's position on its first and third principal components, "
-        f"{count(len(operands))} prompts coloured by y1, with the smoothed mean position along y1 (line) and the "
+        f"{count(len(points))} prompts coloured by y1, with the smoothed mean position along y1 (line) and the "
         f"direction of u's projection (arrow; {percent(share)} of u's norm lies in this plane)."
     )
 
 
 def _manifold(axes: Axes, facts: Facts) -> str:
     """One point per value of y1 on PC1 and PC3."""
-    result = facts.run.result("k2.number")
-    values, means = result.tensor("values_y1"), result.tensor("means_y1") @ result.tensor("pcs_y1")[:, [0, 2]]
-    image = panels.cloud(axes, means[:, 0], means[:, 1], values, size=14)
-    panels.path(axes, panels.smoothed(values, means))
-    share = _arrow(axes, facts, (0, 2))
-    axes.set(xlabel="PC1", ylabel="PC3")
+    share = _plane(axes, facts.run.result("k2.number"))
     axes.set_title("mean per value", loc="left")
-    panels.colour_bar(axes, image, "$y_1$")
     return (
         "Projection on the first and third principal components, coloured by y1, with the smoothed mean position along "
         f"y1 (line) and the direction of u's projection onto the plane (arrow, {percent(share)} of its norm)."

@@ -131,18 +131,15 @@ def _space(name: str) -> Panel:
         points = result.tensor(f"projections_{name}")[:, 1:3]
         numbers = result.tensor("operands")[:, int(name[1]) - 1]
         pcs, values = result.tensor(f"pcs_{name}")[:, :2], result.tensor(f"values_{name}")
-        image = panels.cloud(axes, points[:, 0], points[:, 1], numbers)
-        panels.path(axes, panels.smoothed(values, result.tensor(f"means_{name}") @ pcs))
-        shadow = result.tensor(name).ravel() @ pcs
-        panels.arrow(axes, shadow, symbol(name), shade(name))
-        axes.set(xlabel="PC1", ylabel="PC2")
+        means = (values, result.tensor(f"means_{name}") @ pcs)
+        shadow = (result.tensor(name).ravel() @ pcs, symbol(name), shade(name))
+        share = panels.manifold(axes, points, numbers, means, shadow, operand)
         axes.set_title(site(facts, name), loc="left")
-        panels.colour_bar(axes, image, f"${operand[0]}_{operand[1]}$")
         shares = result.table("variance").where(cloud=name, direction=("pc1", "pc2")).array("share")
         return (
             f"The {site(facts, name)} with {name}, {count(len(points))} prompts coloured by {operand}, with the "
             f"smoothed mean position along {operand} (line) and the direction of {name}'s projection onto the plane "
-            f"(arrow, {percent(float(np.linalg.norm(shadow)))} of its norm); the two components explain "
+            f"(arrow, {percent(share)} of its norm); the two components explain "
             f"{percent(float(shares.sum()))} of the variance."
         )
 

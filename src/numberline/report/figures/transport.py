@@ -1,6 +1,5 @@
 """The output of the transport head."""
 
-import numpy as np
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
@@ -22,17 +21,13 @@ def transport(facts: Facts) -> Drawing:
 def _geometry(axes: Axes, facts: Facts) -> str:
     result = facts.run.result("k2.transport")
     points, operands = result.tensor("projections")[:, [1, 2]], result.tensor("operands")[:, 0]
-    image = panels.cloud(axes, points[:, 0], points[:, 1], operands)
-    means = np.array([points[operands == value].mean(0) for value in np.unique(operands)])
-    panels.path(axes, panels.smoothed(np.unique(operands), means))
-    shadow = result.tensor("v1").ravel() @ result.tensor("pcs")[:, :2]
-    panels.arrow(axes, shadow, "$v_1$", style.COLOURS["v1"])
-    axes.set(xlabel="PC1", ylabel="PC2")
+    values, means = result.tensor("values"), result.tensor("means") @ result.tensor("pcs")[:, :2]
+    shadow = (result.tensor("v1").ravel() @ result.tensor("pcs")[:, :2], "$v_1$", style.COLOURS["v1"])
+    share = panels.manifold(axes, points, operands, (values, means), shadow, "y1")
     axes.set_title("output of the head", loc="left")
-    panels.colour_bar(axes, image, "$y_1$")
     return (
         "Its top two principal components, coloured by y1, with the smoothed mean position along y1 (line) and the "
-        f"direction of v1's projection onto the plane (arrow, {percent(float(np.linalg.norm(shadow)))} of its norm)."
+        f"direction of v1's projection onto the plane (arrow, {percent(share)} of its norm)."
     )
 
 
