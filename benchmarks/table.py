@@ -89,8 +89,8 @@ def engine(runs: list[Record], peak: float) -> str:
             number(ours["seconds"]),
             f"{plain['seconds'] / ours['seconds']:.1f}×",
             f"{last['seconds'] / ours['seconds']:.1f}×" if last else "",
-            f"{ours['operations'] / ours['seconds'] / peak:.0%}",
-            f"{plain['operations'] / plain['seconds'] / peak:.0%}",
+            f"{ours['operations'] / ours['seconds'] / ours.get('peak', peak):.0%}",
+            f"{plain['operations'] / plain['seconds'] / plain.get('peak', peak):.0%}",
             f"{ours['peak_bytes'] / plain['peak_bytes']:.2f}×",
         ]
         lines.append(f"| {' | '.join(cells)} |")
