@@ -20,7 +20,19 @@ from numberline.runs.run import SIZES
 from numberline.tasks import QUICK, Task, from_csv
 
 FEW = replace(QUICK, pairs=60, three_digit_pairs=40, operand_prompts=10)
-COMMANDS = ["models", "sample", "check", "behaviour", "experiments", "run", "report", "claims", "compare", "show"]
+COMMANDS = [
+    "models",
+    "sample",
+    "check",
+    "behaviour",
+    "experiments",
+    "run",
+    "report",
+    "claims",
+    "compare",
+    "show",
+    "verify",
+]
 
 
 @pytest.fixture(autouse=True)

@@ -80,6 +80,7 @@ def check_command(command: Command, monkeypatch) -> None:
         pytest.fail(f"no test knows how to check: {command.text}")
 
 
+@pytest.mark.timeout(1200)  # `numberline verify --quick` takes two minutes, and more on a busy machine
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_a_page_can_be_followed(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src/numberline"
 BELOW_ALL = ("errors", "files")
-LAYERS = ("tasks", "models", "engine", "methods", "experiments", "runs", "report", "cli")
+LAYERS = ("tasks", "models", "engine", "methods", "experiments", "runs", "report", "verify", "cli")
 ABOVE_ALL = ("__init__", "__main__")
 MOST_LINES = 600
 

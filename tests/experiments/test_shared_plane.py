@@ -90,7 +90,8 @@ def test_freezing_the_comparator_mlps_undoes_the_patch_and_injecting_them_replac
         assert iia[case, "none"] >= 0.99
         assert iia[case, f"attention {second}"] >= 0.99
         assert iia[case, f"mlp {second + 1}"] >= 0.99
-        assert max(iia[case, f"mlp {first}"], iia[case, f"mlp {second}"], iia[case, f"mlp {first}+{second}"]) <= 0.05
+        assert iia[case, f"mlp {first}"] <= 0.6  # the second stage reads the plane, too
+        assert max(iia[case, f"mlp {second}"], iia[case, f"mlp {first}+{second}"]) <= 0.05
         assert (case, f"attention {first}") not in iia
         assert injected[case, (first, second)] >= 0.99
         assert injected[case, (second + 1,)] <= 0.05

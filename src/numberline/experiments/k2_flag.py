@@ -3,7 +3,7 @@
 1. At the residual leaving each candidate layer, from the transport layer on and before the read-out layer (four at
    most), a rank-one direction is fitted by DAS at y2 on the fitting examples of each case, and evaluated in both. The
    first layer at which one direction reaches the plateau is the role `flag_layer`; the directions fitted there are the
-   flags. The evidence is the mean over both: before the comparison, a number's own direction moves the answer in the
+   flags. The evidence is the weakest IIA: before the comparison, a number's own direction moves the answer in the
    case in which that number changes, but a flag does so in every case.
 2. Each is evaluated in both cases, on evaluation and on fitting examples, beside the full-rank patch of that residual
    and random directions.
@@ -95,7 +95,7 @@ def measure(
     evaluation = {case: trial(lab, context, case) for case in CASES}
     fitted = {layer: fit_flags(lab, fitting, resid(layer).at("y2"), steps, count) for layer in layers}
     rows = layer_rows(lab, evaluation, fitted)
-    roles = settle(lab, context, flag_layer([row for row in rows if row["metric"] == "pooled"]))
+    roles = settle(lab, context, flag_layer([row for row in rows if row["metric"] == "iia"]))
     if not roles[0]["found"]:
         why = [{"reason": f"the role flag_layer was not found on this model: {roles[0]['why']}"}]
         return Result.of({"layers": rows, "roles": roles, "missing": why}, context.sizes.evaluation)

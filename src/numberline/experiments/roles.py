@@ -10,6 +10,7 @@ Every rule is a pure function from an evidence table to a Role. Scores are poole
 3. `comparator_mlps`: the two MLPs (two stages, as in the paper) whose freezing costs the patch of the (v1, v2) plane
    most, in both cases together; one alone where a second one costs nothing.
 4. `flag_layer`: the first layer at which one direction at y2's position reaches the plateau, nine tenths of the best.
+   A layer counts as its weakest IIA over the cases in which a direction is fitted and evaluated: a flag works in all.
 5. `readout_layer`: where the recovery at the last token rises most from one layer to the next, both cases together.
 6. `readout_layer_k3`: the same with three operands, over the head-group orders. `readout_head`: in that layer, at the
    last token, the head whose interchange recovers most.
@@ -208,8 +209,8 @@ def comparator_mlps(costs: Sequence[Row]) -> Role:
 
 
 def flag_layer(directions: Sequence[Row]) -> Role:
-    """From rows (layer, mean, lo, hi): what the best single direction at y2's position does after each layer."""
-    level = {layer: {"layer": layer, **row} for layer, row in _averages(directions, "layer").items()}
+    """From rows (layer, mean, lo, hi): what single directions at y2's position do after each layer, at worst."""
+    level = {row["layer"]: row for row in sorted(directions, key=_mean, reverse=True)}
     best = max(level.values(), key=_mean)
     if not _is_effect(best):
         return _none("flag_layer", best, f"no single direction works at any layer: {best['mean']:.2f} at most")

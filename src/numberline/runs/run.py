@@ -22,11 +22,11 @@ from numberline.experiments.registry import EXPERIMENTS, select
 from numberline.files import make_folder
 from numberline.runs import digests, provenance
 from numberline.runs.folder import Meta, RunFolder
-from numberline.tasks.sizes import PAPER, QUICK, SEED
+from numberline.tasks.sizes import PAPER, QUICK, SEED, VERIFY
 from numberline.tasks.task import KINDS
 
 FORMAT = 1
-SIZES = {"paper": PAPER, "quick": QUICK}
+SIZES = {"paper": PAPER, "quick": QUICK, "verify": VERIFY}
 
 
 @dataclass(frozen=True)

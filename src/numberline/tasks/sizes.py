@@ -3,7 +3,7 @@
 Every population is drawn so that a smaller one is a prefix of a larger one: a quick run sees a subset of the full run.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 SEED = 52
 
@@ -43,3 +43,6 @@ QUICK = Sizes(
     dose_prompts=16,
     field_stride=8,
 )
+
+VERIFY = replace(QUICK, evaluation=128, fitting=96, candidates=528, dose_prompts=64)
+"""For models whose mechanism is known: few prompts, but enough of them to tell a direction from what goes with it."""

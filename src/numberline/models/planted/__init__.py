@@ -23,10 +23,10 @@ from numberline.models.planted import number
 from numberline.models.planted.axes import CURVE, JUNK
 from numberline.models.planted.broken import FROM_Y1, FROM_Y2, OWN, VARIANTS, Design, design_of
 from numberline.models.planted.circuit import NUMBER_LAYER, READOUT_LAYER, circuit
-from numberline.models.planted.compile import Gains, Placement, Writer, add_noise, calibrate, load, random_hiding
+from numberline.models.planted.compile import WIDTH, Gains, Placement, Writer, add_noise, calibrate, load, random_hiding
 from numberline.models.planted.language import Circuit
 from numberline.models.planted.reading import number_tables
-from numberline.models.planted.truth import Decoys, Place, Truth, ideal_state, receptive_fields
+from numberline.models.planted.truth import Comparator, Decoys, Place, Truth, evaluated, ideal_state
 
 __all__ = ["VARIANTS", "Truth", "planted"]
 
@@ -65,8 +65,19 @@ def _truth(seed: int, noise: float, variant: str | None, writer: Writer, placeme
         return torch.stack([writer.writes({axis: 1.0}) for axis in axes], dim=1).float()
 
     compared = range(design.first_block, design.flag_block + 1)
-    fields = receptive_fields(described, range(3, design.flag_block + 1), ideal_state(number_tables(design), design))
-    kept = {name for block in compared for name in (neuron.name for neuron in described.blocks[block].neurons)}
+    ideal = evaluated(described, range(3, design.flag_block + 1), ideal_state(number_tables(design), design))
+    comparators = {
+        placement.neurons[neuron.name]: Comparator(
+            neuron,
+            writer.reads(neuron.gate, constants=True).float(),
+            writer.writes(neuron.write).float(),
+            WIDTH**0.5 / writer.gain(f"model.layers.{block}.post_attention_layernorm", "y2"),
+            described.sizes,
+            *ideal[neuron.name],
+        )
+        for block in compared
+        for neuron in described.blocks[block].neurons
+    }
     transports = {
         f"y{t}": tuple(sorted(place for name, place in placement.heads.items() if name.startswith(f"transport_y{t}")))
         for t in (1, 2)
@@ -88,7 +99,7 @@ def _truth(seed: int, noise: float, variant: str | None, writer: Writer, placeme
         magnitudes=torch.tensor([number.magnitude(y) for y in number.VALUES]),
         first_stage=places("first"),
         second_stage=places("second"),
-        fields={placement.neurons[name]: field.float() for name, field in fields.items() if name in kept},
+        comparators=comparators,
         decoys=Decoys(
             curve=span(*CURVE),
             junk=span(*JUNK),

@@ -33,22 +33,22 @@ COMMON = (
     "statements", "question", "separators", "after_is",
     *FIRSTS, *LASTS,
     "ask_first", "ask_last", "ask_stop",
-    "own", *BANDS, "ballast", *CURVE,
+    "own", *BANDS, *CURVE,
     "from_y1", "from_y2",
     *JUNK,
-    "beats_y1", "beats_y2",
     "flag",
     "code_x", "code_y",
     *SAY,
 )  # fmt: skip
 
-FLAG_SIZE = 3.0
 CODE_RADIUS = 3.0
 # How long one unit is (see `circuit.sizes`).
 ANSWER_SIZE = 5.0
-ROLE_SIZE = 4.0
-CARRIED_SIZE = 0.5
-TENS_SIZE = 0.5  # small: tens digits rise with the number, and must not pass for its magnitude
+ROLE_SIZE = 24.0
+WINS_SIZE = 1.0
+FLAG_SIZE = 2.5
+CARRIED_SIZE = 0.15
+TENS_SIZE = 0.3  # small: tens digits rise with the number, and must not pass for its magnitude
 SMALL = 0.3  # the size of raw counts: small, so that they do not change a number token's norm
 
 

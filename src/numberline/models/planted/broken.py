@@ -1,7 +1,7 @@
 """The design of the planted model, and the broken designs: for each claim of the ledger, a model on which it fails.
 
 Each broken variant is compiled like the intact model and differs from it in one field of `Design`. All of them solve
-the task, except `unsolving`. What else falls with a claim (what depends on it) is said in the comment.
+the task, except `unsolving`. `also` are the claims that are measured with what is broken, and may fall with it.
 """
 
 from dataclasses import dataclass
@@ -15,16 +15,19 @@ OWN, FROM_Y1, FROM_Y2 = "own", "from_y1", "from_y2"
 class Design:
     """What a planted model does; the defaults are the paper's algorithm."""
 
-    breaks: tuple[str, ...] = ()
+    breaks: tuple[str, ...] = ()  # claims that must fail
+    also: tuple[str, ...] = ()  # claims that depend on what is broken, and may fall with it
     curved: tuple[str, ...] = ()  # magnitudes that are read off the helix: no single direction carries them
     transport_heads: int = 1  # heads that share the work of carrying y1
     alignment: float = 0.0  # cosine of v1 with v2
     stages: int = 2  # of the comparison
-    copies: int = 1  # neurons that share the work of each comparator
+    copies: int = 1  # axes and neurons on which each comparison is made
+    shares: int = 1  # neurons that share the work of each comparator
     phased: tuple[int, ...] = ()  # operands whose flag turns with the number's phase: no single direction holds it
     by_value: bool = False  # the winner's digits are decoded from its magnitude
     code: bool = True  # the last token holds the answer's position, and then the digit
     compares: bool = True
+    certain: bool = False  # the answer's logit is six times as large
 
     @property
     def unfolds(self) -> bool:
@@ -45,37 +48,62 @@ class Design:
 DESIGNS: dict[str | None, Design] = {
     None: Design(),
     # Nothing compares: the model names the last operand. Whatever is measured on the answer falls with it.
-    "unsolving": Design(breaks=("solves",), compares=False),
-    # Patching u changes the number that is said: position recovery falls wherever a magnitude is patched.
-    "by-value": Design(breaks=("position",), by_value=True),
-    # Both numbers are read off a helix: at the number layer no direction carries them; v1, v2 and the plane fall too.
-    "helix": Design(breaks=("linear",), curved=(OWN, FROM_Y1, FROM_Y2)),
-    # Two heads carry half of y1 each.
-    "two-transport-heads": Design(breaks=("transport",), transport_heads=2),
-    # v1 leans on v2 (cosine 0.8): patching both one by one counts their overlap twice.
-    "aligned": Design(breaks=("additive",), alignment=0.8),
+    "unsolving": Design(
+        breaks=("solves",),
+        also=(
+            "position",
+            "linear",
+            "transport",
+            "additive",
+            "plane",
+            "neurons",
+            "two-stage",
+            "flag",
+            "three-linear",
+            "three-flags",
+            "three-readout",
+        ),
+        compares=False,
+    ),
+    # Patching a magnitude changes the number that is said, which is then neither operand.
+    "by-value": Design(breaks=("position",), also=("linear", "additive", "plane", "three-flags"), by_value=True),
+    # Both numbers are read off a helix: at the number layer no direction carries them, and patches along one, or in a
+    # plane of two, do nothing.
+    "helix": Design(
+        breaks=("linear",), also=("position", "plane", "neurons", "three-linear"), curved=(OWN, FROM_Y1, FROM_Y2)
+    ),
+    # Two heads carry half of y1 each, so that v1, found in one of them, moves half of it.
+    "two-transport-heads": Design(breaks=("transport",), also=("additive", "three-linear"), transport_heads=2),
+    # v1 leans on v2 (cosine 0.98), and so does what DAS finds, half-way to where y1 is read off.
+    "aligned": Design(breaks=("additive",), also=("plane", "neurons"), alignment=0.98),
     # y1 arrives on a line, but y2's own magnitude is read off the helix: there is no plane (v1, v2).
-    "curved-own": Design(breaks=("plane",), curved=(OWN,)),
-    # Every comparator is shared by eight neurons. Freezing one neuron of each kind does nothing; freezing several
-    # rising hinges without their falling partners still unbalances the ramps.
-    "spread": Design(breaks=("neurons",), copies=8),
+    "curved-own": Design(breaks=("plane",), also=("additive", "neurons", "three-linear"), curved=(OWN,)),
+    # Every comparison is made three times over, each time on axes of its own and by three times as many neurons: nearly
+    # all neurons of both MLPs compare, and no small set does more than a random one.
+    "spread": Design(breaks=("neurons",), also=("two-stage",), copies=3, shares=3),
     # One MLP of global comparators writes the flag.
     "one-stage": Design(breaks=("two-stage",), stages=1),
-    # The flag is a rotating vector, read by a query that knows the phase; three-flags falls too.
-    "no-flag": Design(breaks=("flag",), phased=(2, 3)),
-    # With two operands intact; with three, y2 is carried to y3 on the helix.
-    "curved-y2": Design(breaks=("three-linear",), curved=(FROM_Y2,)),
-    # With two operands intact; y3's flag rotates.
-    "phased-y3": Design(breaks=("three-flags",), phased=(3,)),
+    # The flags are rotating vectors, read by queries that know the phase; the neurons that write them turn with it.
+    "no-flag": Design(breaks=("flag",), also=("additive", "two-stage", "three-flags"), phased=(2, 3)),
+    # With two operands intact, but for circles at y2 that are larger than the line, so that v2 is learned, and not the
+    # comparison's alone; with three, y2 is carried to y3 on the helix.
+    "curved-y2": Design(breaks=("three-linear",), also=("plane", "neurons"), curved=(FROM_Y2,)),
+    # With two operands intact; y3's flag rotates, and its phase, which the last token asks for, outweighs the position.
+    "phased-y3": Design(breaks=("three-flags",), also=("three-readout",), phased=(3,)),
     # The last token reads the flags and copies a digit at once: no position is held there.
     "no-code": Design(breaks=("three-readout",), code=False),
+    # Nothing is broken, but the answer is certain: DAS stops early, with a direction that suffices and is not the
+    # planted one (docs/ground-truth.md).
+    "certain": Design(certain=True),
 }
 
-VARIANTS: tuple[str, ...] = tuple(name for name in DESIGNS if name is not None)
+VARIANTS: tuple[str, ...] = tuple(name for name, design in DESIGNS.items() if name is not None and design.breaks)
+"""The broken ones, each of which breaks a claim."""
 
 
 def design_of(variant: str | None) -> Design:
     """The design of a variant."""
     if variant not in DESIGNS:
-        raise NumberlineError(f"there is no planted variant {variant!r}: use None or one of {', '.join(VARIANTS)}")
+        known = ", ".join(name for name in DESIGNS if name is not None)
+        raise NumberlineError(f"there is no planted variant {variant!r}: use None or one of {known}")
     return DESIGNS[variant]

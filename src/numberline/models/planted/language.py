@@ -20,7 +20,7 @@ Form = Mapping[str, float]
 
 CONSTANT = "1"  # in a form: the number one
 ONE = "one"  # the axis on which every token holds the same large value, so that its norm hardly varies
-ONE_VALUE = 10.0
+ONE_VALUE = 20.0
 
 
 @dataclass(frozen=True)

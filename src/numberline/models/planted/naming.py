@@ -10,7 +10,6 @@ from numberline.models.planted.axes import (
     CODE_RADIUS,
     DIGITS,
     FIRSTS,
-    FLAG_SIZE,
     LASTS,
     OPERANDS,
     SAY,
@@ -24,16 +23,19 @@ from numberline.models.planted.axes import (
 from numberline.models.planted.broken import Design
 from numberline.models.planted.language import Block, Form, Group, Head, Neuron, add, always, constant, ramp, scale
 
-FLAG_SCORE = 3.2  # logits that a flag is worth in the read-out, either way; not more, so that gradients survive
-LATER = 1.6  # what y3 has over y2: half of that, so that a flagged y3 wins over y2 and an unflagged one loses to y1
-MATCH = 4.0  # logits of a position code with itself
-LOGIT = 8.0  # what the digit to be said scores
+# These four are small so that no answer is certain: a loss that is nearly zero has no gradient left to learn from.
+FLAG_SCORE = 0.45  # logits that a unit of the flag is worth in the read-out
+MATCH = 3.0  # logits of a position code with itself
+DUE = 9.0  # logits of being a first digit when a first digit is due; not more: norms differ a little between tokens
+LOGIT = 2.0  # what the digit to be said scores
+SURE = 6.0  # times that, where the model is certain
 
 
-def unembedding() -> dict[str, Form]:
+def unembedding(design: Design) -> dict[str, Form]:
     """What each token's logit reads."""
-    digits: dict[str, Form] = {str(d): {SAY[d]: LOGIT} for d in range(10)}
-    return digits | {".": {"ask_stop": LOGIT}}
+    logit = LOGIT * (SURE if design.certain else 1.0)
+    digits: dict[str, Form] = {str(d): {SAY[d]: logit} for d in range(10)}
+    return digits | {".": {"ask_stop": logit}}
 
 
 def asking(size: float) -> dict[str, float]:
@@ -42,15 +44,14 @@ def asking(size: float) -> dict[str, float]:
 
 
 def find_flag(design: Design, at: dict[str, float]) -> tuple[list[Form], dict[int, Form]]:
-    """Keys and queries that score the operands by flag and order; y1 is always flagged, which is taken out again."""
-    later: Form = dict(zip(LASTS, (6.0 - FLAG_SCORE, 6.0, 6.0 + LATER), strict=True))
-    keys: list[Form] = [{"flag": 1.0 / FLAG_SIZE}, later, {"answer": 1.0}]
-    queries: dict[int, Form] = {0: scale(FLAG_SCORE, at), 1: at, 2: constant(4.0)}
+    """Keys and queries that score the tokens by flag."""
+    keys: list[Form] = [{"flag": 1.0}]
+    queries: dict[int, Form] = {0: scale(FLAG_SCORE, at)}
     for t in design.phased:
         for part in ("cos", "sin"):
             # The query holds the phase of operand t, the key its turned flag: their product is the flag.
             queries[len(keys)] = {f"asked_y{t}_{part}": FLAG_SCORE}
-            keys.append({f"flag_y{t}_{part}": 1.0 / FLAG_SIZE})
+            keys.append({f"flag_y{t}_{part}": 1.0})
     return keys, queries
 
 
@@ -119,14 +120,14 @@ def name_it(design: Design) -> Block:
     match = MATCH / CODE_RADIUS**2
     places = [*zip(FIRSTS, OPERANDS, strict=True), *zip(LASTS, OPERANDS, strict=True)]
     keys: list[Form] = [{axis: code(t)[i] for axis, t in places} for i in (0, 1)]
-    keys += [total(FIRSTS), total(LASTS), {"answer": 1.0}]
-    queries: dict[int, Form] = {0: {"code_x": match}, 1: {"code_y": match}, 4: constant(9.0)}
+    keys += [total(FIRSTS), total(LASTS)]
+    queries: dict[int, Form] = {0: {"code_x": match}, 1: {"code_y": match}}
     say: dict[int, Form] = {d: {SAY[d]: 1.0} for d in range(10)}
     if design.by_value:
         groups = []
         for name, ask, digits in (("name", "ask_first", VALUE_TENS), ("name_last", "ask_last", VALUE_ONES)):
-            head = Head(name, queries | {3: {ask: 20.0}}, say, at="last")
+            head = Head(name, queries | {3: {ask: DUE}}, say, at="last")
             groups.append(Group(keys, [{axis: 1.0} for axis in digits], [head], at="y2"))
         return Block(groups)
-    head = Head("name", queries | {2: {"ask_first": 20.0}, 3: {"ask_last": 20.0}}, say, at="last")
+    head = Head("name", queries | {2: {"ask_first": DUE}, 3: {"ask_last": DUE}}, say, at="last")
     return Block([Group(keys, [{axis: 1.0} for axis in DIGITS], [head], at="digit")])

@@ -1,21 +1,21 @@
 """What the planted model knows about one number: its magnitude, its bands, and the curves that nothing reads.
 
-Everything here is a function of the two-digit value alone. The squared norm of the whole representation is the same for
-every number (the ballast sees to it), so that RMSNorm is a fixed scale at a number's token and the line stays straight.
+Everything here is a function of the two-digit value alone. Curves and bands have the same length for every number, and
+the rest of a token is much longer than the magnitude: RMSNorm is almost a fixed scale, and the line stays straight.
 """
 
-from math import cos, log, pi, sin, sqrt
+from math import cos, log, pi, sin
 
 VALUES = range(10, 100)
-TURNS = 3.0  # of the winding decoy, over the whole range
+TURNS = 6.0  # of the winding decoy, over the whole range
 CIRCLE_RADIUS = 1.9
 WINDING_RADIUS = 1.8
-ARC_RADIUS = 0.4
+LATER_SHARE = 0.4  # of the radii, at later operands: there the line has more variance than any one decoy axis
+ARC_RADIUS = 0.2
 BAND_SIZE = 0.3  # small: bands rise with the number, and must not pass for its magnitude
-BALLAST = 6.0  # more than the largest squared magnitude and one band
 
-BANDS = ("low", "middle", "high")
-_CORNERS = {"low": (0, 0, 18, 28), "middle": (18, 28, 45, 60), "high": (45, 60, 200, 201)}
+BANDS = {"a1": (10, 21), "a2": (22, 46), "a3": (47, 99), "b1": (10, 31), "b2": (32, 67), "b3": (68, 99)}
+"""Intervals of numbers, first and last: two partitions of the range that overlap each other."""
 
 
 def magnitude(y: int) -> float:
@@ -29,26 +29,15 @@ def fraction(y: int) -> float:
 
 
 def band(name: str, y: int) -> float:
-    """How much y belongs to a band: trapezoids that overlap and sum to `BAND_SIZE`."""
-    return BAND_SIZE * _trapezoid(name, y)
+    """Whether y belongs to a band, times `BAND_SIZE`. Every number is in two of them."""
+    first, last = BANDS[name]
+    return BAND_SIZE if first <= y <= last else 0.0
 
 
-def _trapezoid(name: str, y: int) -> float:
-    start, full, end, gone = _CORNERS[name]
-    if full <= y <= end:
-        return 1.0
-    if start < y < full:
-        return (y - start) / (full - start)
-    return (gone - y) / (gone - end) if end < y < gone else 0.0
-
-
-def ballast(y: int, magnitudes: int = 1) -> float:
-    """What must be added, along an axis of its own, for the norm not to depend on y (held `magnitudes` times).
-
-    Its sign alternates, so that it does not rise or fall with the number.
-    """
-    held = magnitudes * magnitude(y) ** 2 + sum(band(name, y) ** 2 for name in BANDS)
-    return (-1.0 if y % 2 else 1.0) * sqrt(magnitudes * BALLAST - held)
+def step(name: str) -> float:
+    """How far apart the closest neighbours of a band are."""
+    last = BANDS[name][1]
+    return magnitude(last) - magnitude(last - 1)
 
 
 def circle(y: int) -> tuple[float, float]:

@@ -14,6 +14,7 @@ from numberline.models.planted import number
 from numberline.models.planted.axes import (
     ANSWER_SIZE,
     BANDS,
+    CURVE,
     DIGITS,
     FIRSTS,
     LASTS,
@@ -72,11 +73,11 @@ def roles() -> Block:
         at="is",
     )
     digit, tens = total(DIGITS), scale(1.0 / TENS_SIZE, total(TENS))
-    # On the question's "The" the attention is 1, 0.55, 0.38 in the first, second and third operand (a separator's norm
+    # On the question's "The" the attention is 1, 0.51, 0.34 in the first, second and third operand (a separator's norm
     # is a little larger than that of "The", so its key is a little smaller).
     up_to: dict[int, Form] = {
         1: add({"separators": 5.0 / SMALL}, constant(-3.9)),
-        2: add({"separators": 12.0 / SMALL}, constant(-5.6)),
+        2: add({"separators": 13.0 / SMALL}, constant(-5.49)),
         3: constant(1.0),
     }
     operand = {"question": 1.0, "after_is": -1.0}
@@ -103,10 +104,8 @@ def roles() -> Block:
 
 def number_tables(design: Design) -> dict[str, list[float]]:
     """Every axis that holds something about a number, as a table over 10 … 99."""
-    straight = bool({OWN, FROM_Y1} - set(design.curved))
-    held = straight + design.unfolds
-    tables = {"ballast": [number.ballast(y, held) for y in number.VALUES]}
-    if straight:
+    tables: dict[str, list[float]] = {}
+    if {OWN, FROM_Y1} - set(design.curved):
         tables["own"] = [number.magnitude(y) for y in number.VALUES]
     for name, axis in zip(number.BANDS, BANDS, strict=True):
         tables[axis] = [number.band(name, y) for y in number.VALUES]
@@ -119,17 +118,33 @@ def number_tables(design: Design) -> dict[str, list[float]]:
     return tables
 
 
-def look_up(axis: str, table: Sequence[float]) -> list[Neuron]:
-    """Nine neurons, one per tens digit: the gate is that digit, `up` is the row of the table over the ones digit."""
+def look_up(axis: str, table: Sequence[float], damped: Sequence[int] = ()) -> list[Neuron]:
+    """Nine neurons, one per tens digit: the gate is that digit, `up` is the row of the table over the ones digit.
+
+    Nine more take a part away at the operands where it is to be damped.
+    """
     neurons = []
     for tens in range(1, 10):
         row = {DIGITS[ones]: table[10 * tens + ones - number.VALUES.start] for ones in range(10)}
         if any(row.values()):
-            gate = add({TENS[tens]: 30.0 / TENS_SIZE}, constant(-15.0))
+            # Only operands of the question are read, not the numbers of the exemplar.
+            gate = add({TENS[tens]: 30.0 / TENS_SIZE}, scale(30.0, total(LASTS)), constant(-45.0))
             neurons.append(Neuron(f"{axis}:{tens}", gate, row, {axis: 1.0 / 15.0}, at="y1"))
+            if damped:
+                gate = add(gate, {LASTS[t - 1]: 30.0 for t in damped}, constant(-30.0))
+                write = {axis: (number.LATER_SHARE - 1.0) / 15.0}
+                neurons.append(Neuron(f"{axis}:{tens} later", gate, row, write, at="y2"))
     return neurons
 
 
 def numbers(design: Design) -> Block:
-    """Block 2, the number layer."""
-    return Block((), [neuron for axis, table in number_tables(design).items() for neuron in look_up(axis, table)])
+    """Block 2, the number layer. Curves are damped at later operands, unless something reads them there."""
+    damped = () if design.curved else [t for t in OPERANDS[1:] if t not in design.phased]
+    return Block(
+        (),
+        [
+            neuron
+            for axis, table in number_tables(design).items()
+            for neuron in look_up(axis, table, damped if axis in CURVE[:4] else ())
+        ],
+    )

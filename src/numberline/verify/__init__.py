@@ -1,0 +1,1 @@
+"""Do the methods find what was put in? The scorecard of the planted model."""

@@ -1,0 +1,113 @@
+"""How is one planted model put to the test? A blind run, then the comparison with the truth.
+
+1. A case is a seed, a noise and a variant of the planted model. `planted` returns the model and its truth.
+2. The model alone goes into a run, as any model does: the same experiments, the same folder, which a stopped
+   verification continues. The run knows neither seed nor truth.
+3. Then its results are compared with the truth, line by line (`places.py`, `neurons.py`), and its ledger is read.
+
+A broken variant is asked one thing: does the claim that it breaks fail, and nothing else but what depends on it?
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from transformers import AutoTokenizer
+
+from numberline.engine.lab import Lab
+from numberline.models.loading import wrap
+from numberline.models.planted import VARIANTS, Truth, planted
+from numberline.models.planted.broken import design_of
+from numberline.models.planted.compile import TOKENIZER
+from numberline.runs.claims import Claim, ledger
+from numberline.runs.folder import RunFolder
+from numberline.runs.run import Run, Settings, Watcher
+from numberline.verify.check import Check, Found, at_least
+from numberline.verify.neurons import dose, edges, fields, neurons, weights
+from numberline.verify.places import components, decoys, directions, heads, roles
+
+EXPERIMENTS = (
+    "behaviour.pairs", "behaviour.outcomes", "k2.connectivity", "k2.dose", "k2.fields", "k2.flag", "k2.shared",
+    "k3.directions", "k3.flags", "k3.heads", "k3.readout",
+)  # fmt: skip
+"""What a case runs, and with it all that these need."""
+LONGEST = ("k3.directions", "k3.flags")
+"""What a quick look leaves out: two thirds of the time."""
+NOISES = (0.0, 0.0001, 0.0002)
+"""The noise of a verification unless the user says so."""
+
+
+@dataclass(frozen=True, order=True)
+class Case:
+    """One planted model."""
+
+    seed: int = 0
+    noise: float = 0.0
+    variant: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The case's folder."""
+        words = [f"seed{self.seed}"] + ([f"noise{self.noise:g}"] if self.noise else [])
+        return "-".join(words + ([self.variant] if self.variant else []))
+
+
+def plan(seeds: int, noises: Sequence[float] | None, variants: bool) -> list[Case]:
+    """Every model of a verification: each noise with each seed, then the broken variants of the first."""
+    levels = sorted(set(NOISES if noises is None else noises))
+    intact = [Case(seed, level) for level in levels for seed in range(seeds)]
+    return intact + ([Case(0, 0.0, name) for name in VARIANTS] if variants else [])
+
+
+def build(case: Case) -> tuple[Lab, Truth]:
+    """The model in its lab, and the truth."""
+    model, truth = planted(case.seed, case.noise, case.variant)
+    return Lab.of(wrap(model, AutoTokenizer.from_pretrained(TOKENIZER), "planted")), truth
+
+
+def verify(case: Case, out: Path, size: str, watcher: Watcher, left_out: Sequence[str] = ()) -> list[Check]:
+    """Run a case and compare; what was left out is not asked."""
+    lab, truth = build(case)
+    settings = Settings(size)
+    run = Run(lab, RunFolder(out / case.name), settings)
+    run.execute([id for id in EXPERIMENTS if id not in left_out], watcher)
+    about = run.folder.about() or {}
+    results = {id: run.folder.load(id) for id in about["experiments"] if id not in left_out}
+    found = Found(results, truth, frozenset(left_out))
+    claims = [claim for claim in ledger(results) if not any(f"{id} was not run" in claim.why for id in left_out)]
+    if case.variant is not None:
+        return broken(case.variant, claims)
+    context = settings.context
+    return [
+        at_least("behaviour", "pairs and triples", accuracy(found), 1.0, "accuracy"),
+        *roles(found),
+        *directions(found, lab),
+        *components(found),
+        *decoys(found, lab, context),
+        *heads(found),
+        *neurons(found),
+        *fields(found),
+        *weights(found),
+        *edges(found, context),
+        *dose(found),
+        *(Check("claims", claim.id, claim.verdict, "holds", claim.verdict == "holds") for claim in claims),
+    ]
+
+
+def accuracy(found: Found) -> float | None:
+    """How many pairs and triples of two digits are answered right, the worse of the two."""
+    rows = [row for row in found.rows("behaviour.pairs", "accuracy") if row["population"].startswith("two-digit")]
+    return min(float(row["mean"]) for row in rows) if rows else None
+
+
+def broken(variant: str, claims: Sequence[Claim]) -> list[Check]:
+    """The claim that a variant breaks, and all others."""
+    design = design_of(variant)
+    verdicts = {claim.id: claim.verdict for claim in claims}
+    checks = [
+        Check("broken", f"{variant}: {id}", verdicts[id], "fails", verdicts[id] == "fails") for id in design.breaks
+    ]
+    spared = [id for id in verdicts if id not in {*design.breaks, *design.also}]
+    fallen = [f"{id} {verdicts[id]}" for id in spared if verdicts[id] != "holds"]
+    words = ", ".join(fallen) or f"{len(spared)} hold"
+    return [*checks, Check("broken", f"{variant}: others", words, "hold", not fallen)]

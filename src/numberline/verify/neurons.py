@@ -1,0 +1,114 @@
+"""Did the run find how things are compared? Neurons, receptive fields, virtual weights, causal edges, dose-response.
+
+Fields, weights and edges are compared with what the circuit's own description predicts (`models/planted/truth.py`), not
+with the model's weights: RMSNorm, the rotation and the noise lie between.
+"""
+
+import torch
+
+from numberline.experiments.comparing import TOP
+from numberline.experiments.experiment import Context
+from numberline.experiments.patches import CASES, two_numbers
+from numberline.models.planted import number
+from numberline.models.planted.truth import Place
+from numberline.tasks.counterfactuals import clean_operands, corrupted_operands, perturb, pool
+from numberline.tasks.populations import cloud
+from numberline.verify.check import CORRELATION, Check, Found, absent, at_least, at_most, correlation
+
+KEPT, REMOVED = 0.5, 0.1
+"""Shares of the effect: most is left (of 384 neurons a random draw of twenty meets one or two that matter), or none."""
+
+
+def neurons(found: Found) -> list[Check]:
+    """Attribution ranks the planted neurons first; freezing tells them from others."""
+    checks = []
+    planted = {*found.truth.first_stage, *found.truth.second_stage}
+    for case in CASES:
+        rows = found.rows("k2.neurons", "scores")
+        top = [(row["layer"], row["neuron"]) for row in rows if row[f"rank_{case}"] <= TOP]
+        share = len(planted.intersection(top)) / len(top) if top else None
+        checks.append(at_least("neurons", f"top {TOP} in case {case}", share, 1.0, "share that is planted"))
+        scores = {
+            frozen: [row["mean"] for row in found.rows("k2.neurons", "sets", case=case, frozen=frozen, metric="pooled")]
+            for frozen in ("none", "shared", "random")
+        }
+        if not all(scores.values()):
+            checks.append(absent("neurons", f"freezing in case {case}", "the shared set carries the effect"))
+            continue
+        (whole,), (left,) = scores["none"], scores["shared"]
+        checks.append(at_most("neurons", f"shared frozen, case {case}", left / whole, REMOVED, "share that is left"))
+        random = sum(scores["random"]) / len(scores["random"]) / whole
+        checks.append(at_least("neurons", f"random frozen, case {case}", random, KEPT, "share that is left"))
+    return checks
+
+
+def fields(found: Found) -> list[Check]:
+    """The receptive field of every reported neuron."""
+    rows = found.rows("k2.fields", "fields", group="shared")
+    if not rows:
+        return [absent("fields", "shared neurons", f"correlation ≥ {CORRELATION}")]
+    tensors = found.results["k2.fields"].tensors
+    grid = tensors["axis"].long() - number.VALUES.start
+    worst: tuple[float, Place] | None = None
+    for row, measured in zip(rows, tensors["fields"], strict=False):
+        place = (row["layer"], row["neuron"])
+        if place not in found.truth.fields:
+            return [Check("fields", f"neuron {place}", "not planted", "a planted neuron", False, 0.0)]
+        planted = found.truth.fields[place][grid][:, grid]
+        worst = min((correlation(measured, planted), place), worst or (2.0, place))
+    assert worst is not None
+    return [at_least("fields", f"the worst of {len(rows)}", worst[0], CORRELATION, "correlation")]
+
+
+def weights(found: Found) -> list[Check]:
+    """The virtual weights among the reported neurons."""
+    if not found.has("k2.connectivity"):
+        return [absent("weights", "all pairs", f"correlation ≥ {CORRELATION}")]
+    tensors = found.results["k2.connectivity"].tensors
+    sources, targets = (_places(tensors[name]) for name in ("sources", "targets"))
+    planted = found.truth.virtual_weights(sources, targets)
+    name = f"{len(sources)} × {len(targets)} pairs"
+    return [at_least("weights", name, correlation(tensors["weights"], planted), CORRELATION, "correlation")]
+
+
+def edges(found: Found, context: Context) -> list[Check]:
+    """The causal edges among the reported neurons, as the circuit predicts them for the same examples."""
+    if not found.has("k2.connectivity"):
+        return [absent("edges", "all pairs", f"correlation ≥ {CORRELATION}")]
+    tensors = found.results["k2.connectivity"].tensors
+    sources, targets = (_places(tensors[name]) for name in ("sources", "targets"))
+    task = two_numbers(context)
+    seen = cloud(task, context.sizes.edge_cloud, context.seed)
+    checks = []
+    for case, measured in zip(CASES, tensors["edges"], strict=True):
+        examples = perturb(task, pool(task, context.seed, context.sizes).evaluation, case)
+        pairs = clean_operands(examples), corrupted_operands(examples)
+        planted = found.truth.causal_edges(sources, targets, *pairs, seen)
+        value = correlation(measured, planted)
+        checks.append(at_least("edges", f"case {case}", value, CORRELATION, "correlation"))
+    return checks
+
+
+def dose(found: Found) -> list[Check]:
+    """Coordinates on the plane are the magnitudes, and the answer changes where they are equal.
+
+    In every cell most answers name the operand that the cell's magnitudes make the larger: then the boundary on the
+    plane is the planted one, as finely as the grid shows it. Single answers beside it depend on what a learned
+    direction leaves of the prompt's own numbers.
+    """
+    if not found.has("k2.dose"):
+        return [absent("dose", "boundary", "answers as the magnitudes say")]
+    tensors = found.results["k2.dose"].tensors
+    magnitudes = found.truth.magnitudes[tensors["grid"].long() - number.VALUES.start]
+    first = magnitudes[:, None] > magnitudes[None]
+    seen = ~tensors["fraction"].isnan()
+    right = ((tensors["fraction"] > 0.5) == first)[seen].float().mean()
+    near = [correlation(tensors["coordinates"][:, i], magnitudes) for i in (0, 1)]
+    return [
+        at_least("dose", "cells on the planted side of the boundary", float(right), 1.0, "share"),
+        at_least("dose", "coordinates", min(near), CORRELATION, "correlation with the magnitudes"),
+    ]
+
+
+def _places(rows: torch.Tensor) -> list[Place]:
+    return [(int(layer), int(neuron)) for layer, neuron in rows.tolist()]
