@@ -28,6 +28,7 @@ class Design:
     code: bool = True  # the last token holds the answer's position, and then the digit
     compares: bool = True
     certain: bool = False  # the answer's logit is six times as large
+    loud: bool = False  # a curve at the last token outweighs the answer's position
 
     @property
     def unfolds(self) -> bool:
@@ -90,8 +91,11 @@ DESIGNS: dict[str | None, Design] = {
     "curved-y2": Design(breaks=("three-linear",), also=("plane", "neurons"), curved=(FROM_Y2,)),
     # With two operands intact; y3's flag rotates, and its phase, which the last token asks for, outweighs the position.
     "phased-y3": Design(breaks=("three-flags",), also=("three-readout",), phased=(3,)),
-    # The last token reads the flags and copies a digit at once: no position is held there.
-    "no-code": Design(breaks=("three-readout",), code=False),
+    # The last token also holds a curve of y1, which nothing reads and which outweighs the answer's position.
+    "loud": Design(breaks=("three-readout",), loud=True),
+    # The last token reads the flags and copies a digit from the winner's token at once: no position is held there, and
+    # what is patched at that token is said. Too much falls with it to break one claim.
+    "no-code": Design(code=False),
     # Nothing is broken, but the answer is certain: DAS stops early, with a direction that suffices and is not the
     # planted one (docs/ground-truth.md).
     "certain": Design(certain=True),

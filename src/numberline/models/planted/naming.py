@@ -29,6 +29,7 @@ MATCH = 3.0  # logits of a position code with itself
 DUE = 9.0  # logits of being a first digit when a first digit is due; not more: norms differ a little between tokens
 LOGIT = 2.0  # what the digit to be said scores
 SURE = 6.0  # times that, where the model is certain
+LOUD = 4.0  # of the curve that a decoy head brings to the last token, where it outweighs the position
 
 
 def unembedding(design: Design) -> dict[str, Form]:
@@ -85,10 +86,11 @@ def decode_digits() -> list[Neuron]:
 
 def read_out(design: Design) -> Block:
     """Block 6."""
+    size = LOUD if design.loud else 0.3
     decoy = Head(
         "decoy_last",
         {0: asking(30.0), 1: constant(15.0)},
-        {0: {"junk_last_cos": 0.3}, 1: {"junk_last_sin": 0.3}},
+        {0: {"junk_last_cos": size}, 1: {"junk_last_sin": size}},
         at="last",
     )
     listening = Group([{"last1": 1.0}, {"answer": 1.0}], [{"winding_cos": 1.0}, {"winding_sin": 1.0}], [decoy])
