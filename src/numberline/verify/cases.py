@@ -33,7 +33,7 @@ EXPERIMENTS = (
 """What a case runs, and with it all that these need."""
 LONGEST = ("k3.directions", "k3.flags")
 """What a quick look leaves out: two thirds of the time."""
-NOISES = (0.0, 0.0001, 0.0002)
+NOISES = (0.0, 0.00001, 0.00003)
 """The noise of a verification unless the user says so."""
 
 
