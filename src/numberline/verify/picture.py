@@ -1,7 +1,6 @@
-"""At which noise does each method break? A picture of a scorecard: the measure of each row against the noise.
+"""At which noise does each method break? A picture of a scorecard: for each row the share of its checks that passed.
 
-For each noise the worst of a row's measures over its checks, the median over seeds with the range; broken where the
-line crosses its bar. Rows whose measures are not comparable with a bar are drawn as the share of checks that passed.
+Against the noise, one panel per row: the mean over seeds, and their range.
 """
 
 import json
