@@ -11,21 +11,21 @@ from pathlib import Path
 
 from PIL import Image
 
+from numberline.claims import ledger_of
 from numberline.report.draw import file_name, listed_in
-from numberline.report.facts import Facts
 from numberline.report.page import about_model, command
 from numberline.report.registry import FIGURES, SECTIONS
-from numberline.report.stored import Stored
+from numberline.report.summary import verdict
 from numberline.report.tables import markdown
-from numberline.report.verdict import verdict
-from numberline.runs.claims import ledger_of
+from numberline.report.view import RunView
+from numberline.results.stored import Stored
 
 WIDTH, COLOURS = 880, 64
 
 
 def make_gallery(run: Path, docs: Path) -> Path:
     """Write the gallery of a run into a folder of documentation."""
-    captions, facts = listed_in(run).figures, Facts(Stored.open(run))
+    captions, view = listed_in(run).figures, RunView(Stored.open(run))
     pictures = docs / "pictures"
     pictures.mkdir(parents=True, exist_ok=True)
     for label in captions:
@@ -34,18 +34,18 @@ def make_gallery(run: Path, docs: Path) -> Path:
         if old.stem not in map(file_name, captions):
             old.unlink()
     page = docs / "gallery.md"
-    page.write_text("\n".join(_lines(facts, captions, verdict(ledger_of(run), facts))) + "\n", encoding="utf-8")
+    page.write_text("\n".join(_lines(view, captions, verdict(ledger_of(run), view))) + "\n", encoding="utf-8")
     return page
 
 
-def _lines(facts: Facts, captions: dict[str, str], said: str) -> list[str]:
+def _lines(view: RunView, captions: dict[str, str], said: str) -> list[str]:
     lines = [
-        f"# Gallery: a run on {markdown(facts.model)}",
+        f"# Gallery: a run on {markdown(view.model)}",
         "",
-        f"Every figure of `{command(facts)}`, drawn from its folder; `make gallery` makes this page again. The report "
+        f"Every figure of `{command(view)}`, drawn from its folder; `make gallery` makes this page again. The report "
         "of a run has the same figures, larger, with tables, and plots to point at and rotate.",
         "",
-        f"{markdown(about_model(facts))} {markdown(said)}",
+        f"{markdown(about_model(view))} {markdown(said)}",
     ]
     for title, labels in SECTIONS.items():
         drawn = [label for label in labels if label in captions]

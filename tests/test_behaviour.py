@@ -15,9 +15,9 @@ from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
 from numberline import load
 from numberline.engine.lab import Lab
 from numberline.errors import NumberlineError
-from numberline.experiments import behaviour
-from numberline.experiments.behaviour import Population, measure
-from numberline.experiments.experiment import Context
+from numberline.experiments.common import behaviour
+from numberline.experiments.common.behaviour import Population, measure
+from numberline.experiments.common.experiment import Context
 from numberline.methods import answers
 from numberline.methods.answers import answer, first_integer
 from numberline.methods.intervals import wilson

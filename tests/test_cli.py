@@ -12,7 +12,7 @@ from transformers import AutoTokenizer
 
 import numberline
 from numberline import cli
-from numberline.experiments import behaviour
+from numberline.experiments.common import behaviour
 from numberline.experiments.registry import EXPERIMENTS
 from numberline.models.loading import BUILT_IN
 from numberline.models.planted import planted

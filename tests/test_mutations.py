@@ -12,23 +12,21 @@ import pytest
 import torch
 
 from numberline.engine.subspace import Subspace
-from numberline.experiments import (
-    comparing,
-    k2_connectivity,
-    k2_dose,
-    k2_fields,
-    k2_heads,
-    k2_neurons,
-    k2_trace,
-    k2_transport,
-)
-from numberline.experiments.experiment import Context, Result
-from numberline.experiments.patches import SharedSpace
-from numberline.experiments.roles import Role
+from numberline.experiments.common import comparing
+from numberline.experiments.common.experiment import Context, Result
+from numberline.experiments.common.roles import Role
+from numberline.experiments.two import connectivity as k2_connectivity
+from numberline.experiments.two import dose as k2_dose
+from numberline.experiments.two import fields as k2_fields
+from numberline.experiments.two import heads as k2_heads
+from numberline.experiments.two import neurons as k2_neurons
+from numberline.experiments.two import trace as k2_trace
+from numberline.experiments.two import transport as k2_transport
+from numberline.experiments.two.patches import SharedSpace
 from numberline.methods import das
 from numberline.tasks import QUICK
-from numberline.verify import cases, neurons, places
-from numberline.verify.check import Check, Found
+from numberline.verify import cases, neurons, sites_and_directions
+from numberline.verify.check import BlindRun, Check
 
 SMALL = replace(
     QUICK,
@@ -60,7 +58,7 @@ def given() -> Mapping[str, Result]:
         spaces = {name: Subspace(direction[:, None], about) for name, direction in directions.items()}
         return Result.of({"roles": rows}, 1, dict(directions), spaces)
 
-    planted_roles = places.planted_roles(truth)
+    planted_roles = sites_and_directions.planted_roles(truth)
 
     def some(*names: str) -> dict[str, tuple[int, ...]]:
         return {name: planted_roles[name] for name in names}
@@ -92,42 +90,48 @@ def silent(truth) -> set[tuple[int, int]]:
 
 def of_trace() -> list[Check]:
     lab, truth = lab_and_truth()
-    return [c for c in places.roles(Found({"k2.trace": k2_trace.trace(lab, CONTEXT)}, truth)) if "_layer" in c.name][:1]
+    return [
+        c
+        for c in sites_and_directions.roles(BlindRun({"k2.trace": k2_trace.trace(lab, CONTEXT)}, truth))
+        if "_layer" in c.name
+    ][:1]
 
 
 def of_heads() -> list[Check]:
     lab, truth = lab_and_truth()
-    return places.heads(Found({"k2.heads": k2_heads.heads(lab, replace(CONTEXT, needs=given()))}, truth))[:1]
+    return sites_and_directions.heads(
+        BlindRun({"k2.heads": k2_heads.heads(lab, replace(CONTEXT, needs=given()))}, truth)
+    )[:1]
 
 
 def of_directions() -> list[Check]:
     lab, truth = lab_and_truth()
     context = Context(replace(SMALL, fitting=96), needs=given())
-    found = Found({"k2.transport": k2_transport.transport(lab, context)}, truth)
-    return [check for check in places.directions(found, lab) if check.name == "v1 (k = 2), cosine"]
+    found = BlindRun({"k2.transport": k2_transport.transport(lab, context)}, truth)
+    return [check for check in sites_and_directions.directions(found, lab) if check.name == "v1 (k = 2), cosine"]
 
 
 def of_neurons() -> list[Check]:
     lab, truth = lab_and_truth()
     return neurons.neurons(
-        Found({"k2.neurons": k2_neurons.measure(lab, CONTEXT, space(), truth.comparator_mlps)}, truth)
+        BlindRun({"k2.neurons": k2_neurons.measure(lab, CONTEXT, space(), truth.comparator_mlps)}, truth)
     )
 
 
 def of_fields() -> list[Check]:
     lab, truth = lab_and_truth()
-    return neurons.fields(Found({"k2.fields": k2_fields.measure(lab, CONTEXT, space(), {"shared": live()})}, truth))
+    return neurons.fields(BlindRun({"k2.fields": k2_fields.measure(lab, CONTEXT, space(), {"shared": live()})}, truth))
 
 
 def of_connectivity() -> list[Check]:
     lab, truth = lab_and_truth()
-    found = Found({"k2.connectivity": k2_connectivity.measure(lab, CONTEXT, live())}, truth)
+    found = BlindRun({"k2.connectivity": k2_connectivity.measure(lab, CONTEXT, live())}, truth)
     return [*neurons.weights(found), *neurons.edges(found, CONTEXT)]
 
 
 def of_dose() -> list[Check]:
     lab, truth = lab_and_truth()
-    return neurons.dose(Found({"k2.dose": k2_dose.measure(lab, CONTEXT, space())}, truth))
+    return neurons.dose(BlindRun({"k2.dose": k2_dose.measure(lab, CONTEXT, space())}, truth))
 
 
 ROWS: dict[str, Callable[[], list[Check]]] = {

@@ -13,12 +13,12 @@ from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
 from numberline.engine.lab import Lab
 from numberline.engine.subspace import Subspace
 from numberline.errors import NumberlineError
-from numberline.experiments.experiment import Context, Experiment, MissingError, Result, experiment
+from numberline.experiments.common.experiment import Context, Experiment, MissingError, Result, experiment
 from numberline.experiments.registry import EXPERIMENTS, index, select
 from numberline.files import write_whole
 from numberline.models.loading import BUILT_IN, wrap
+from numberline.results.folder import Meta, RunFolder
 from numberline.runs import digests
-from numberline.runs.folder import Meta, RunFolder
 from numberline.runs.run import Run, Settings, folder_name
 
 
@@ -293,7 +293,7 @@ def test_the_digest_follows_the_code_and_not_its_words(tmp_path):
 
 
 def test_the_digest_follows_imports_through_the_layers():
-    found = _closure(Path(digests.PACKAGE / "experiments/behaviour.py"))
+    found = _closure(Path(digests.PACKAGE / "experiments/common/behaviour.py"))
     assert {"behaviour.py", "answers.py", "lab.py", "families.py", "sampling.py"} <= {path.name for path in found}
     assert not {"cli", "runs", "report"} & {path.parent.name for path in found}
 

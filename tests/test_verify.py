@@ -6,20 +6,20 @@ import json
 import pytest
 import torch
 
+from numberline.claims import Claim, ledger
 from numberline.engine.edits import swap
 from numberline.engine.sites import resid
 from numberline.errors import NumberlineError
-from numberline.experiments.experiment import Context, Result
-from numberline.experiments.patches import trial
+from numberline.experiments.common.experiment import Context, Result
+from numberline.experiments.two.patches import trial
 from numberline.methods import das
 from numberline.methods.scores import score
 from numberline.models.planted import VARIANTS, planted
 from numberline.models.planted.broken import design_of
-from numberline.runs.claims import Claim, ledger
 from numberline.tasks.sizes import VERIFY
-from numberline.verify import cases, many, neurons, picture, places, scorecard
+from numberline.verify import cases, neurons, picture, processes, scorecard, sites_and_directions
 from numberline.verify.cases import Case
-from numberline.verify.check import Check, Found, correlation, cosine, iia_at_least
+from numberline.verify.check import BlindRun, Check, correlation, cosine, iia_at_least
 
 GOOD = Check("roles", "number_layer", "2", "2", True)
 BAD = Check("directions", "u, cosine", "0.700", "cosine ≥ 0.95", False, 0.7)
@@ -76,20 +76,20 @@ def test_cosine_and_correlation():
 def test_what_was_not_measured_is_missed_and_what_was_left_out_is_not_asked():
     truth = planted()[1]
     lab = cases.build(Case())[0]
-    nothing = Found({}, truth)
+    nothing = BlindRun({}, truth)
     for checks in (
-        places.roles(nothing),
-        places.directions(nothing, lab),
-        places.components(nothing),
-        places.heads(nothing),
+        sites_and_directions.roles(nothing),
+        sites_and_directions.directions(nothing, lab),
+        sites_and_directions.components(nothing),
+        sites_and_directions.heads(nothing),
         neurons.fields(nothing),
         neurons.weights(nothing),
         neurons.dose(nothing),
     ):
         assert checks
         assert not any(check.passed for check in checks)
-    without = Found({}, truth, frozenset(cases.LONGEST))
-    assert 0 < len(places.directions(without, lab)) < len(places.directions(nothing, lab))
+    without = BlindRun({}, truth, frozenset(cases.LONGEST))
+    assert 0 < len(sites_and_directions.directions(without, lab)) < len(sites_and_directions.directions(nothing, lab))
 
 
 def test_a_dose_on_the_wrong_side_of_the_boundary_is_missed():
@@ -101,7 +101,7 @@ def test_a_dose_on_the_wrong_side_of_the_boundary_is_missed():
 
     def passed(each: torch.Tensor) -> list[bool]:
         result = Result.of({}, 1, {"grid": grid, "fraction": each, "coordinates": coordinates})
-        return [check.passed for check in neurons.dose(Found({"k2.dose": result}, truth))]
+        return [check.passed for check in neurons.dose(BlindRun({"k2.dose": result}, truth))]
 
     assert passed(fraction) == [True, True]
     assert passed(fraction.T) == [False, True]
@@ -142,7 +142,7 @@ def test_where_the_answer_is_certain_a_direction_suffices_that_is_not_the_plante
 def test_several_models_are_measured_at_once(tmp_path):
     planned = [Case(0, 0.0, "unsolving"), Case(0, 0.3)]
     left_out = [id for id in cases.EXPERIMENTS if id != "behaviour.pairs"]
-    found = dict(many.each(planned, tmp_path, "quick", 2, left_out))
+    found = dict(processes.each(planned, tmp_path, "quick", 2, left_out))
     assert found[planned[0]][0].found == "fails"
     accuracy = found[planned[1]][0]
     assert (accuracy.row, accuracy.passed) == ("behaviour", False)  # so much noise destroys the model

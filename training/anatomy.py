@@ -1,6 +1,6 @@
 """Does a model compare as the paper describes? usage: python training/anatomy.py direct|tiny|FOLDER [K]
 
-Measured on the paper's counterfactuals with plain hooks on Hugging Face's plain forward pass:
+Quantity on the paper's counterfactuals with plain hooks on Hugging Face's plain forward pass:
 1. sample (a, b, r) or (a, b, c, r) with the paper's gaps; the corrupted prompt has r where the clean one has a;
 2. causal trace (128 examples): restore the clean residual stream leaving one block at one token, and print the pooled
    recovery, mean numerator over mean denominator, of PLD = logit[t(r)] − logit[t(b)];

@@ -17,7 +17,7 @@ from transformers import AutoModelForCausalLM
 import anatomy
 from measure import BUILTIN
 from numberline import Context, load
-from numberline.experiments.behaviour import operands, pairs
+from numberline.experiments.common.behaviour import operands, pairs
 
 HOW = {
     "direct": """\

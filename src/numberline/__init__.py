@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from numberline.engine.sites import EVERYWHERE, Site, attn, head, mid, mlp, neurons, pattern, resid
     from numberline.engine.subspace import Subspace
     from numberline.errors import NumberlineError
-    from numberline.experiments.experiment import Context, Experiment, Result, experiment
-    from numberline.runs.folder import RunFolder
+    from numberline.experiments.common.experiment import Context, Experiment, Result, experiment
+    from numberline.results.folder import RunFolder
     from numberline.runs.run import Run, Settings
     from numberline.tasks import (
         MAX,
@@ -46,8 +46,8 @@ _HOME = {
     "numberline.engine.sites": "EVERYWHERE Site attn head mid mlp neurons pattern resid",
     "numberline.engine.subspace": "Subspace",
     "numberline.errors": "NumberlineError",
-    "numberline.experiments.experiment": "Context Experiment Result experiment",
-    "numberline.runs.folder": "RunFolder",
+    "numberline.experiments.common.experiment": "Context Experiment Result experiment",
+    "numberline.results.folder": "RunFolder",
     "numberline.runs.run": "Run Settings",
     "numberline.tasks": (
         "MAX MIN PAPER QUICK Counterfactual Kind Prompts Sizes Task answer_ids clean_operands cloud corrupted_operands "
@@ -116,12 +116,12 @@ def load(
 
     The engine's view of the model is checked against the model's own forward pass before anything is built on it.
     """
-    from numberline.engine.checks import verify
     from numberline.engine.lab import Lab
+    from numberline.engine.parity import check_parity
     from numberline.models.loading import load as load_model
 
     lab = Lab.of(load_model(name, device, dtype, device_map))
-    verify(lab)
+    check_parity(lab)
     return lab
 
 

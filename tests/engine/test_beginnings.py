@@ -2,8 +2,7 @@
 
 import torch
 
-from numberline.engine import beginnings
-from numberline.engine.beginnings import segments
+from numberline.engine.prefix_tree import segments
 from numberline.engine.sites import EVERYWHERE, attn, head, mid, mlp, neurons, pattern, resid
 from numberline.tasks import Task, encode
 

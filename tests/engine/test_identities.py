@@ -9,10 +9,10 @@ import torch
 from benches import Bench, bench, small_model
 from transformers import AutoTokenizer
 
-from numberline.engine.checks import verify
 from numberline.engine.edits import add, freeze, swap, zero
 from numberline.engine.lab import Lab, Read
 from numberline.engine.memory import Memory
+from numberline.engine.parity import check_parity
 from numberline.engine.recording import check_keep
 from numberline.engine.sites import EVERYWHERE, attn, head, mid, mlp, neurons, pattern, resid
 from numberline.engine.subspace import Subspace
@@ -201,7 +201,7 @@ def test_patches_are_computed_in_single_precision(dtype):
 
 
 def test_load_checks_every_family(any_bench: Bench):
-    verify(any_bench.lab)
+    check_parity(any_bench.lab)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_a_wrong_map_is_caught_on_load(monkeypatch, wrong):
     monkeypatch.setitem(FAMILIES, "qwen2", wrong)
     model = small_model("qwen2", torch.float32)
     with pytest.raises(NumberlineError, match="do not trust"):
-        verify(Lab.of(wrap(model, None, "wrong")))
+        check_parity(Lab.of(wrap(model, None, "wrong")))
 
 
 def test_heads_split_wrongly_are_caught_on_load(monkeypatch):
@@ -225,7 +225,7 @@ def test_heads_split_wrongly_are_caught_on_load(monkeypatch):
     plain = type(lab.network.blocks[0]).out_matrix.fget
     monkeypatch.setattr(type(lab.network.blocks[0]), "out_matrix", property(lambda self: plain(self).T))
     with pytest.raises(NumberlineError, match="sum of the heads"):
-        verify(lab)
+        check_parity(lab)
 
 
 def test_an_unknown_architecture_is_refused_by_name():

@@ -9,9 +9,9 @@ import torch
 from transformers import AutoTokenizer
 
 from numberline.engine.lab import Lab
-from numberline.experiments.experiment import Context, Result
-from numberline.experiments.k3_space import ThreeSpace
-from numberline.experiments.patches import SharedSpace
+from numberline.experiments.common.experiment import Context, Result
+from numberline.experiments.three.space import ThreeSpace
+from numberline.experiments.two.patches import SharedSpace
 from numberline.methods import das
 from numberline.models.loading import BUILT_IN, wrap
 from numberline.models.planted import Truth, planted

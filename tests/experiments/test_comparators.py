@@ -10,9 +10,12 @@ from transformers import Qwen2Config, Qwen2ForCausalLM
 from numberline.engine.edits import swap
 from numberline.engine.lab import Lab
 from numberline.engine.sites import mid
-from numberline.experiments import k2_connectivity, k2_fields, k2_flag, k2_neurons
-from numberline.experiments.experiment import Context, MissingError, Result
-from numberline.experiments.patches import trial
+from numberline.experiments.common.experiment import Context, MissingError, Result
+from numberline.experiments.two import connectivity as k2_connectivity
+from numberline.experiments.two import fields as k2_fields
+from numberline.experiments.two import flag as k2_flag
+from numberline.experiments.two import neurons as k2_neurons
+from numberline.experiments.two.patches import trial
 from numberline.methods.attribution import activations, attribute, pin, ranking, shuffled
 from numberline.methods.connectivity import alignment, virtual_weights
 from numberline.methods.fields import active_share, comparator, comparison, reach, receptive_fields

@@ -10,18 +10,16 @@ from planted_space import SMALL, lab_and_truth, means, short_fits_of
 from numberline import load
 from numberline.engine.lab import Lab
 from numberline.engine.subspace import Subspace
-from numberline.experiments import (
-    k2_heads,
-    k2_layers,
-    k2_number,
-    k2_probes,
-    k2_shortcut,
-    k2_three_digit,
-    k2_trace,
-    k2_transport,
-)
-from numberline.experiments.experiment import Context, Result
+from numberline.experiments.common.experiment import Context, Result
 from numberline.experiments.registry import select
+from numberline.experiments.two import heads as k2_heads
+from numberline.experiments.two import layers as k2_layers
+from numberline.experiments.two import number as k2_number
+from numberline.experiments.two import probes as k2_probes
+from numberline.experiments.two import shortcut as k2_shortcut
+from numberline.experiments.two import three_digit as k2_three_digit
+from numberline.experiments.two import trace as k2_trace
+from numberline.experiments.two import transport as k2_transport
 
 FEW = replace(SMALL, evaluation=25, fitting=16)
 STEPS = 30  # of DAS: enough for tiny; on planted, only what does not hang on the fit is looked at

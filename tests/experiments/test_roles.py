@@ -7,8 +7,8 @@ from planted_space import lab_and_truth
 
 from numberline.engine.lab import Lab
 from numberline.errors import NumberlineError
-from numberline.experiments import roles
-from numberline.experiments.experiment import Context, Experiment, MissingError, Result
+from numberline.experiments.common import roles
+from numberline.experiments.common.experiment import Context, Experiment, MissingError, Result
 
 TOKENS = {10: "y1.first", 11: "y1", 12: "", 13: "y2.first", 14: "y2", 15: "last"}
 

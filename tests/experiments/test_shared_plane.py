@@ -10,9 +10,13 @@ from planted_space import CONTEXT, SMALL, lab_and_truth, means, true_space
 from numberline.engine.lab import Lab
 from numberline.engine.sites import resid
 from numberline.engine.subspace import Subspace
-from numberline.experiments import k2_dose, k2_freeze, k2_shared, k2_whole, outcomes
-from numberline.experiments.experiment import Context, MissingError, Result
-from numberline.experiments.patches import SPACE, space_of, swapping
+from numberline.experiments.common.experiment import Context, MissingError, Result
+from numberline.experiments.two import dose as k2_dose
+from numberline.experiments.two import freeze as k2_freeze
+from numberline.experiments.two import outcomes
+from numberline.experiments.two import shared as k2_shared
+from numberline.experiments.two import whole as k2_whole
+from numberline.experiments.two.patches import SPACE, space_of, swapping
 from numberline.methods.answers import Answer
 from numberline.models.loading import wrap
 from numberline.tasks import Task

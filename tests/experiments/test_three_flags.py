@@ -8,9 +8,15 @@ from planted_space import SMALL, all_solved, lab_and_truth, means, three_space
 
 from numberline.engine.sites import resid
 from numberline.engine.subspace import Subspace
-from numberline.experiments import k3_ablation, k3_beyond, k3_fields, k3_flags, k3_neurons, k3_readout, roles
-from numberline.experiments.experiment import Context, MissingError, Result
-from numberline.experiments.flag_patterns import Flag, dealt, levels, pattern_tables, patterns, predicted, verdict
+from numberline.experiments.common import roles
+from numberline.experiments.common.experiment import Context, MissingError, Result
+from numberline.experiments.three import ablation as k3_ablation
+from numberline.experiments.three import fields as k3_fields
+from numberline.experiments.three import flags as k3_flags
+from numberline.experiments.three import flags_beyond as k3_beyond
+from numberline.experiments.three import neurons as k3_neurons
+from numberline.experiments.three import readout as k3_readout
+from numberline.experiments.three.flag_patterns import Flag, dealt, levels, pattern_tables, patterns, predicted, verdict
 from numberline.methods.answers import Answer
 from numberline.methods.clouds import read
 from numberline.methods.fields import comparator, comparison, marginals, receptive_fields

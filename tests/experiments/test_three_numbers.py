@@ -11,10 +11,14 @@ from test_roles import trace
 
 from numberline import load
 from numberline.engine.lab import Lab
-from numberline.experiments import k2_trace, k3_directions, k3_heads, k3_trace, roles
-from numberline.experiments.directions import EXAMPLES
-from numberline.experiments.experiment import Context, Experiment, MissingError, Result
-from numberline.experiments.k3_space import ThreeSpace, names_winner, space_of_three, split_of, three_numbers, trial
+from numberline.experiments.common import roles
+from numberline.experiments.common.directions import EXAMPLES
+from numberline.experiments.common.experiment import Context, Experiment, MissingError, Result
+from numberline.experiments.three import directions as k3_directions
+from numberline.experiments.three import heads as k3_heads
+from numberline.experiments.three import trace as k3_trace
+from numberline.experiments.three.space import ThreeSpace, names_winner, space_of_three, split_of, three_numbers, trial
+from numberline.experiments.two import trace as k2_trace
 from numberline.methods import das
 from numberline.methods.clouds import rank_correlation
 from numberline.methods.pca import principal_components
@@ -246,7 +250,7 @@ def test_a_head_that_writes_along_one_line_has_one_component(monkeypatch):
         return [das.Fit(next(drawn), torch.zeros(1))]
 
     monkeypatch.setattr(k3_directions, "seen_at", flat)
-    monkeypatch.setattr(das, "fit_surely", quick)
+    monkeypatch.setattr(das, "fit_with_restart", quick)
     found = result.__wrapped__("tiny", "k3.directions")
     components = [row["direction"] for row in found.rows("variance") if row["cloud"] == "v1"]
     assert components == ["pc1", "v1"]

@@ -7,7 +7,7 @@ import numberline
 from numberline.engine import resid, swap
 from numberline.errors import NumberlineError
 from numberline.methods import das
-from numberline.methods.das import Fit, fit, fit_cases, fit_surely, mean_difference, random_subspaces
+from numberline.methods.das import Fit, fit, fit_cases, fit_with_restart, mean_difference, random_subspaces
 from numberline.methods.intervals import mean, ratio, wilson
 from numberline.methods.scores import Trial, record_trial, score
 from numberline.tasks import Task, perturb, pool
@@ -149,12 +149,12 @@ def test_a_stuck_fit_begins_again_at_the_mean_difference(lab, trial):
     part, site = trial.part(slice(0, 8)), resid(LAYER).at("y1")
     (alone,) = fit(lab, part, site, seeds=(1,), steps=1)
     assert alone.stuck
-    (again,) = fit_surely(lab, [part], site, seed=1, steps=1)
+    (again,) = fit_with_restart(lab, [part], site, seed=1, steps=1)
     assert again.losses[-1] < alone.losses[-1]
     assert again.given_up == pytest.approx(float(alone.losses[-1]), abs=1e-4)
     assert again.subspace.provenance["method"] == "DAS, from the mean difference"
     assert abs(float((again.subspace.basis * mean_difference(part, site)).sum())) > 0.9
-    assert f"a random start ended at a loss of {again.given_up:.2f}" in again.story
+    assert f"a random start ended at a loss of {again.given_up:.2f}" in again.remark
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_the_better_of_two_starts_is_kept(lab, trial, monkeypatch, losses, kept,
         return [[Fit(random_subspaces(128, 1, 1)[0], torch.tensor(ends)) for _ in trials]]
 
     monkeypatch.setattr(das, "fit_cases", made_up)
-    (found,) = fit_surely(lab, [trial], resid(LAYER).at("y1"))
+    (found,) = fit_with_restart(lab, [trial], resid(LAYER).at("y1"))
     assert float(found.losses[-1]) == pytest.approx(kept)
-    assert found.story.startswith(told)
-    assert bool(found.story) == bool(told)
+    assert found.remark.startswith(told)
+    assert bool(found.remark) == bool(told)

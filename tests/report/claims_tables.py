@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from numberline.experiments.experiment import Result
+from numberline.experiments.common.experiment import Result
 
 CASES2, CASES3 = ("y1", "y2"), ("y1", "y2", "y3")
 ORDERS = ("y1>y2>y3", "y1>y3>y2", "y2>y3>y1")

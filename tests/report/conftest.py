@@ -6,8 +6,8 @@ import browser
 import pytest
 from synthetic import make_run
 
-from numberline.report.facts import Facts
-from numberline.report.stored import Stored
+from numberline.report.view import RunView
+from numberline.results.stored import Stored
 
 
 @pytest.fixture(scope="session")
@@ -17,8 +17,8 @@ def made_up(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def facts(made_up) -> Facts:
-    return Facts(Stored.open(made_up))
+def view(made_up) -> RunView:
+    return RunView(Stored.open(made_up))
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from numberline.experiments.experiment import Result
-from numberline.runs.folder import RunFolder
+from numberline.experiments.common.experiment import Result
+from numberline.results.folder import RunFolder
 from numberline.tasks.sizes import PAPER, QUICK
 
 CASES = ("y1", "y2")
@@ -25,9 +25,9 @@ def score(mean: float, n: int = N) -> dict[str, float | int]:
 
 def scores(mean: float, **labels: Any) -> list[dict[str, Any]]:
     """Three rows of a table of patches."""
-    beware = {"near_ties": 0, "nonpositive": 1}
+    caveats = {"near_ties": 0, "nonpositive": 1}
     return [
-        {**labels, "metric": metric, **score(mean * (1 if metric == "iia" else 1.2)), **beware} for metric in METRICS
+        {**labels, "metric": metric, **score(mean * (1 if metric == "iia" else 1.2)), **caveats} for metric in METRICS
     ]
 
 

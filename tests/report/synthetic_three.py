@@ -1,4 +1,4 @@
-"""Made-up results of the three-number experiments, of the exact schemas, for tests of layout only."""
+"""Inventory-up results of the three-number experiments, of the exact schemas, for tests of layout only."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from synthetic import HEADS, LAYERS, D, N, components, fits, patches, random, role, score, scores, unit
 
-from numberline.experiments.experiment import Result
+from numberline.experiments.common.experiment import Result
 
 CASES = ("y1", "y2", "y3")
 ORDERS = {"y1>y2>y3": "y2", "y1>y3>y2": "y3", "y2>y3>y1": "y3"}

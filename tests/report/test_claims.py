@@ -9,17 +9,17 @@ import pytest
 from claims_tables import SPOILED, good, spoiled
 from synthetic import make_run
 
+from numberline.claims import CLAIMS, DECLARED, ledger, ledger_of, write_claims
+from numberline.claims.evidence import Evidence, NotMeasuredError, Quantity, average
+from numberline.claims.paper_comparison import beside_the_paper
+from numberline.claims.verdicts import Measurement, combine, judge
 from numberline.errors import NumberlineError
-from numberline.experiments.experiment import Result
+from numberline.experiments.common.experiment import Result
 from numberline.models.planted.broken import DESIGNS
 from numberline.report.compare import beside, side_by_side, write_comparison
-from numberline.report.facts import Facts
-from numberline.report.stored import Stored
-from numberline.report.verdict import HOLDS, ledger_rows, verdict
-from numberline.runs.beside import beside_the_paper
-from numberline.runs.claims import CLAIMS, DECLARED, ledger, ledger_of, write_claims
-from numberline.runs.claims.measured import Evidence, Measured, NotMeasuredError, average
-from numberline.runs.claims.verdicts import Measurement, combine, judge
+from numberline.report.summary import HOLDS, ledger_rows, verdict
+from numberline.report.view import RunView
+from numberline.results.stored import Stored
 
 IDS = [declared.id for declared in DECLARED]
 
@@ -35,7 +35,7 @@ IDS = [declared.id for declared in DECLARED]
     ],
 )
 def test_an_interval_clears_the_threshold_or_not(lo, hi, at_least, at_most):
-    measured = Measured((lo + hi) / 2, lo, hi, 100)
+    measured = Quantity((lo + hi) / 2, lo, hi, 100)
     assert judge(measured, "at least", 0.5) == at_least
     assert judge(measured, "at most", 0.5) == at_most
 
@@ -57,22 +57,22 @@ def test_a_claim_of_several_measurements(verdicts, expected):
 
 
 def test_intervals_take_the_worst_of_both_ends():
-    a, b = Measured(1.0, 0.8, 1.2, 400), Measured(2.0, 1.6, 2.5, 64)
+    a, b = Quantity(1.0, 0.8, 1.2, 400), Quantity(2.0, 1.6, 2.5, 64)
     assert astuple(b - a) == pytest.approx((1.0, 0.4, 1.7, 64))
     assert astuple(a / b) == pytest.approx((0.5, 0.8 / 2.5, 1.2 / 1.6, 64))
     assert average([a, b]).value == 1.5
-    assert abs(Measured(-0.1, -0.3, 0.2, 9)) == Measured(0.1, 0.0, 0.3, 9)
-    assert abs(Measured(-0.4, -0.5, -0.3, 9)) == Measured(0.4, 0.3, 0.5, 9)
+    assert abs(Quantity(-0.1, -0.3, 0.2, 9)) == Quantity(0.1, 0.0, 0.3, 9)
+    assert abs(Quantity(-0.4, -0.5, -0.3, 9)) == Quantity(0.4, 0.3, 0.5, 9)
     with pytest.raises(NotMeasuredError, match="nothing to take a share of"):
-        a / Measured(0.1, -0.1, 0.3, 9)
+        a / Quantity(0.1, -0.1, 0.3, 9)
 
 
 def test_a_share_of_all_examples_is_not_certain():
     certain = {"metric": "iia", "mean": 1.0, "lo": 1.0, "hi": 1.0, "n": 20}
-    assert 0.7 < Measured.of(certain).lo < 0.9
-    assert Measured.of({**certain, "metric": "pooled"}).lo == 1.0
+    assert 0.7 < Quantity.of(certain).lo < 0.9
+    assert Quantity.of({**certain, "metric": "pooled"}).lo == 1.0
     with pytest.raises(NotMeasuredError, match="no value"):
-        Measured.of({**certain, "mean": math.nan})
+        Quantity.of({**certain, "mean": math.nan})
 
 
 def test_all_claims_hold_where_everything_is_as_in_the_paper():
@@ -184,15 +184,15 @@ def test_a_result_that_run_json_does_not_list_is_no_evidence(tmp_path):
 
 
 def test_the_verdict_says_every_claim_with_its_numbers(tmp_path):
-    facts = Facts(Stored.open(make_run(tmp_path / "run", model="mine")))
-    text = verdict(ledger(good()), facts)
+    view = RunView(Stored.open(make_run(tmp_path / "run", model="mine")))
+    text = verdict(ledger(good()), view)
     assert text.startswith(f"Of the paper's {len(IDS)} claims {len(IDS)} hold on mine.")
     assert set(HOLDS) == set(IDS)
     assert "–" not in text
-    mixed = verdict(ledger(spoiled("no u")), facts)
+    mixed = verdict(ledger(spoiled("no u")), view)
     assert "11 hold on mine, 1 fail" in mixed
     assert "linear (IIA of u 0.10 [0.06, 0.14], at least 0.50 asked)" in mixed
-    assert "were not tested" in verdict(ledger({}), facts)
+    assert "were not tested" in verdict(ledger({}), view)
 
 
 def test_ledger_rows_spell_every_measurement():

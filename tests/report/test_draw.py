@@ -16,10 +16,10 @@ from numberline.errors import NumberlineError
 from numberline.experiments.registry import EXPERIMENTS
 from numberline.report import draw, style
 from numberline.report.draw import LABELS, draw_run, fed_by, file_name, listed_in, render
-from numberline.report.facts import Facts
+from numberline.report.formatting import estimate
 from numberline.report.registry import FIGURES, TABLES
-from numberline.report.stored import Stored
-from numberline.report.words import estimate
+from numberline.report.view import RunView
+from numberline.results.stored import Stored
 
 PAPERS = [
     "number-reps",
@@ -85,14 +85,14 @@ def test_figures_read_experiments_that_exist():
 
 
 @pytest.fixture(scope="session")
-def drawings(facts):
+def drawings(view):
     """Every figure, laid out, and its pixels at low resolution."""
     found = {}
     for label, spec in FIGURES.items():
         # One draw instead of render's layout and a second one for the pixels.
         with matplotlib.rc_context(style.RC):
-            drawing = spec.draw(facts)
-            style.note(drawing.figure, facts.note)
+            drawing = spec.draw(view)
+            style.note(drawing.figure, view.note)
             canvas = FigureCanvasAgg(drawing.figure)
             canvas.draw()
         found[label] = (drawing, np.asarray(canvas.buffer_rgba()))
@@ -182,17 +182,17 @@ def test_what_was_not_run_is_listed_and_old_files_go(tmp_path):
 def test_a_role_that_was_not_found_is_said_in_words(tmp_path):
     made = results()
     path = make_run(tmp_path / "run", without=("k2.transport", "k2.heads"))
-    drawing = render(FIGURES["number-reps"], Facts(Stored.open(path)))
+    drawing = render(FIGURES["number-reps"], RunView(Stored.open(path)))
     assert "(d) Not measured: k2.transport was not run" in drawing.caption
     assert "(c) Component along v2" in drawing.caption
-    diagram = render(FIGURES["fig1toy"], Facts(Stored.open(path)))
+    diagram = render(FIGURES["fig1toy"], RunView(Stored.open(path)))
     assert "the transport head was not looked for in this run" in diagram.caption
     assert made["k2.trace"].rows("roles")[0]["found"]
 
 
 def test_a_result_that_could_not_be_measured_gives_its_reason(tmp_path):
-    from numberline.experiments.experiment import Result
-    from numberline.runs.folder import RunFolder
+    from numberline.experiments.common.experiment import Result
+    from numberline.results.folder import RunFolder
 
     path = make_run(tmp_path / "run", without=("k2.whole",))
     RunFolder(path).save("k2.whole", Result.of({"missing": [{"reason": "no flag"}]}, 0), "0", {}, 0.0)
@@ -220,7 +220,7 @@ def test_refusals(tmp_path, made_up):
 
 def test_a_paper_sized_run_has_no_note(tmp_path):
     path = make_run(tmp_path / "run", size="paper")
-    drawing = render(FIGURES["app-behaviour"], Facts(Stored.open(path)))
+    drawing = render(FIGURES["app-behaviour"], RunView(Stored.open(path)))
     assert drawing.figure.texts == []
     assert "uick run" not in drawing.caption
 
@@ -243,8 +243,8 @@ def test_a_real_result_is_drawn(tmp_path):
     from dataclasses import replace
 
     from numberline import load
+    from numberline.results.folder import RunFolder
     from numberline.runs import run as runs
-    from numberline.runs.folder import RunFolder
 
     class Silent:
         def started(self, experiment): ...

@@ -7,13 +7,13 @@ import plotly.graph_objects
 import pytest
 from synthetic import make_run, results
 
-from numberline.report.facts import Facts
-from numberline.report.interactive import number, shared, three, where
+from numberline.report.formatting import estimate
+from numberline.report.interactive import number, shared_plane, three, trace_and_probes
 from numberline.report.interactive.plot import MOST_POINTS, clean, plain, sample, shown
 from numberline.report.interactive.registry import PLOTS
 from numberline.report.registry import FIGURES
-from numberline.report.stored import CannotDrawError, Stored
-from numberline.report.words import estimate
+from numberline.report.view import RunView
+from numberline.results.stored import CannotDrawError, Stored
 
 ALL = [(label, place) for label, plots in PLOTS.items() for place in range(len(plots))]
 
@@ -23,8 +23,8 @@ def test_every_plot_stands_under_a_figure():
 
 
 @pytest.mark.parametrize(("label", "place"), ALL)
-def test_plotly_takes_it(label, place, facts):
-    plot = PLOTS[label][place](facts)
+def test_plotly_takes_it(label, place, view):
+    plot = PLOTS[label][place](view)
     content = json.loads(json.dumps(plot.content, allow_nan=False))
     drawn = plotly.graph_objects.Figure(data=content["data"], layout=content["layout"])
     assert len(drawn.data) == len(plot.data) > 0
@@ -38,14 +38,14 @@ def test_plotly_takes_it(label, place, facts):
 
 @pytest.mark.parametrize(("label", "place"), ALL)
 def test_without_results_there_is_none(label, place, tmp_path):
-    empty = Facts(Stored.open(make_run(tmp_path / "run", without=tuple(results()))))
+    empty = RunView(Stored.open(make_run(tmp_path / "run", without=tuple(results()))))
     with pytest.raises(CannotDrawError, match="was not run"):
         PLOTS[label][place](empty)
 
 
-def test_a_cell_of_the_trace_has_its_layer_token_and_score(facts):
-    plot = where.trace("k2.trace")(facts)
-    row = facts.run.result("k2.trace").table("trace").one(case="y2", layer=3, token=32, metric="pooled")
+def test_a_cell_of_the_trace_has_its_layer_token_and_score(view):
+    plot = trace_and_probes.trace("k2.trace")(view)
+    row = view.run.result("k2.trace").table("trace").one(case="y2", layer=3, token=32, metric="pooled")
     heat = plot.content["data"][1]
     assert heat["y"][3] == 3
     assert heat["x"][4] == "32 y2"
@@ -53,32 +53,32 @@ def test_a_cell_of_the_trace_has_its_layer_token_and_score(facts):
     assert heat["z"][3][4] == pytest.approx(row["mean"], rel=1e-4)
 
 
-def test_a_point_of_the_manifold_has_its_number(facts):
-    result = facts.run.result("k2.number")
-    points = number.manifold(facts).content["data"][0]
+def test_a_point_of_the_manifold_has_its_number(view):
+    result = view.run.result("k2.number")
+    points = number.manifold(view).content["data"][0]
     means, pcs = result.tensor("means_y1"), result.tensor("pcs_y1")
     assert [int(point[0]) for point in points["customdata"]] == result.tensor("values_y1").tolist()
     assert np.allclose(points["y"], (means - means.mean(0)) @ pcs[:, 1], rtol=1e-3)
 
 
-def test_the_slider_steps_through_the_layers(facts):
-    plot = where.probes(facts)
+def test_the_slider_steps_through_the_layers(view):
+    plot = trace_and_probes.probes(view)
     assert plot.views.slider
     assert list(plot.views.names) == [str(layer) for layer in range(6)]
-    row = facts.run.result("k2.probes").table("probes").one(layer=5, target="y1>y2", token=29)
+    row = view.run.result("k2.probes").table("probes").one(layer=5, target="y1>y2", token=29)
     last = plot.content["data"][-1]
     assert plot.views.of[-1] == 5
     assert last["text"][1] == estimate(row)
 
 
-def test_the_dose_response_leaves_equal_numbers_out(facts):
-    heat = shared.dose(facts).content["data"][0]
+def test_the_dose_response_leaves_equal_numbers_out(view):
+    heat = shared_plane.dose(view).content["data"][0]
     assert heat["z"][2][2] is None
     assert (heat["z"][0][5], heat["z"][5][0]) == (1.0, 0.0), "x is the first operand"
 
 
-def test_three_numbers_are_coloured_by_the_winner(facts):
-    result, plot = facts.run.result("k3.directions"), three.numbers(facts).content
+def test_three_numbers_are_coloured_by_the_winner(view):
+    result, plot = view.run.result("k3.directions"), three.numbers(view).content
     operands = result.tensor("operands")
     second = operands[operands.argmax(1) == 1]
     assert plot["data"][1]["customdata"] == second.tolist()
@@ -86,10 +86,10 @@ def test_three_numbers_are_coloured_by_the_winner(facts):
     assert three.winner(operands, "min").tolist() == operands.argmin(1).tolist()
 
 
-def test_the_read_out_has_every_winner_at_every_layer(facts):
-    plot = three.readout(facts)
-    result = facts.run.result("k3.readout")
-    assert plot.views.names[plot.views.first] == str(facts.value("readout_layer_k3")[0])
+def test_the_read_out_has_every_winner_at_every_layer(view):
+    plot = three.readout(view)
+    result = view.run.result("k3.readout")
+    assert plot.views.names[plot.views.first] == str(view.value("readout_layer_k3")[0])
     counts = [len(trace["x"]) for trace in plot.content["data"][:3]]
     assert counts == [int((result.tensor("winner") == number).sum()) for number in (1, 2, 3)]
 

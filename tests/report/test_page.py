@@ -9,10 +9,10 @@ import pytest
 from synthetic import make_run
 
 from numberline.report.draw import draw_run, listed_in
-from numberline.report.facts import Facts
 from numberline.report.page import command, html, make_report
 from numberline.report.registry import FIGURES, SECTIONS, TABLES
-from numberline.report.stored import Stored
+from numberline.report.view import RunView
+from numberline.results.stored import Stored
 
 
 class Page(HTMLParser):
@@ -71,13 +71,13 @@ def test_only_scripts_of_the_package_may_run(path):
 def test_plotly_is_there_once(path):
     made = listed_in(path)
     draw_run(path, ("app-trace-k2", "shared-rep"))
-    text = html(Facts(Stored.open(path)), listed_in(path))
+    text = html(RunView(Stored.open(path)), listed_in(path))
     assert text.startswith("<!doctype html>")
     assert text.count("* plotly.js v") == 1
     page = Page(text)
     plots = [attributes["id"] for _, attributes in page.tags if attributes.get("class") == "plot"]
     assert plots == ["plot-shared-rep-1", "plot-app-trace-k2-1"], "k2.dose was not run: there is no second one"
-    assert "* plotly.js v" not in html(Facts(Stored.open(path)), made)
+    assert "* plotly.js v" not in html(RunView(Stored.open(path)), made)
 
 
 def test_places_are_kept_for_pictures(page):
@@ -123,8 +123,8 @@ def test_reasons_are_shown(path):
     about = Stored.open(path)
     made = listed_in(path)
     made.skipped["app-u-layers"] = "k2.layers was <not> run"
-    assert "k2.layers was &lt;not&gt; run" in html(Facts(about), made)
+    assert "k2.layers was &lt;not&gt; run" in html(RunView(about), made)
 
 
 def test_the_command_that_makes_it_again(path):
-    assert command(Facts(Stored.open(path))) == "numberline run '<script>alert(1)</script> & co' --size quick"
+    assert command(RunView(Stored.open(path))) == "numberline run '<script>alert(1)</script> & co' --size quick"

@@ -1,8 +1,8 @@
 """The paper's numbers: complete, each with its section."""
 
+from numberline.claims.paper_comparison import MEASURES
+from numberline.claims.paper_values import paper_values
 from numberline.experiments.registry import EXPERIMENTS
-from numberline.runs.beside import MEASURES
-from numberline.runs.paper_values import paper_values
 
 
 def test_the_table_of_the_whole_number():

@@ -66,8 +66,8 @@ def test_a_table_in_three_formats():
 
 
 @pytest.mark.parametrize("label", TABLES)
-def test_every_table_can_be_made(label, facts):
-    content = TABLES[label].make(facts)
+def test_every_table_can_be_made(label, view):
+    content = TABLES[label].make(view)
     assert content.rows
     assert all(len(row) == len(content.columns) for row in content.rows)
     assert all(len(row) == len(content.data_columns) for row in content.data_rows)
@@ -77,12 +77,12 @@ def test_every_table_can_be_made(label, facts):
     assert "<b>" not in as_markdown(content, label)
 
 
-def test_csv_has_full_numbers_and_intervals(facts):
-    rows = list(csv.DictReader(io.StringIO(as_csv(TABLES["app-whole-iia"].make(facts), ""))))
+def test_csv_has_full_numbers_and_intervals(view):
+    rows = list(csv.DictReader(io.StringIO(as_csv(TABLES["app-whole-iia"].make(view), ""))))
     u = next(row for row in rows if (row["condition"], row["metric"]) == ("u", "whole"))
     assert (float(u["mean"]), float(u["lo"]), int(u["n"])) == (0.46, 0.46 - 0.04, 64)
 
 
-def test_an_answer_without_a_number_is_shown_as_text(facts):
-    rows = TABLES["app-patch-examples"].make(facts).rows
+def test_an_answer_without_a_number_is_shown_as_text(view):
+    rows = TABLES["app-patch-examples"].make(view).rows
     assert rows[-1][-1] == "'x_1'"

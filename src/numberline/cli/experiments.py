@@ -28,7 +28,7 @@ def behaviour(
     """
     from dataclasses import replace
 
-    from numberline.experiments.behaviour import operands, pairs
+    from numberline.experiments.common.behaviour import operands, pairs
     from numberline.runs.run import Settings
 
     context = Settings(size, seed, task).context
@@ -57,9 +57,9 @@ def run(
 
     Example: [bold]numberline run tiny --only behaviour.operands --size quick[/bold]
     """
-    from numberline.experiments import roles
+    from numberline.experiments.common import roles
     from numberline.experiments.registry import select
-    from numberline.runs.folder import RunFolder
+    from numberline.results.folder import RunFolder
     from numberline.runs.run import Run, Settings, check_free, configuration, folder_name
 
     settings, patterns = Settings(size, seed, task, dict(map(roles.parse, role or ()))), only or ["*"]
@@ -102,7 +102,7 @@ def _execute(run: "Run", patterns: list[str]) -> None:
             unmeasured.setdefault(reason, []).append(meta.id)
     for reason, ids in unmeasured.items():
         out.print(f"Could not be measured ({', '.join(ids)}): {reason}")
-    from numberline.runs.claims import write_claims
+    from numberline.claims import write_claims
 
     ledger = write_claims(run.folder.path)
     out.print(f"\nThe results are in [bold]{run.folder.path}[/bold]: run.json, results/ and claims.json")

@@ -36,8 +36,8 @@ def claims(
 
     Example: [bold]numberline claims runs/tiny[/bold]
     """
+    from numberline.claims import CLAIMS, write_claims
     from numberline.report.show import ledger_table
-    from numberline.runs.claims import CLAIMS, write_claims
 
     found = write_claims(run)
     if as_json:

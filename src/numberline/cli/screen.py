@@ -11,11 +11,11 @@ from rich.table import Table
 from numberline.cli.base import err, out
 
 if TYPE_CHECKING:
+    from numberline.claims import Claim
     from numberline.engine.lab import Lab
-    from numberline.experiments.experiment import Experiment, Result
-    from numberline.report.draw import Made
-    from numberline.runs.claims import Claim
-    from numberline.runs.folder import Meta
+    from numberline.experiments.common.experiment import Experiment, Result
+    from numberline.report.draw import Inventory
+    from numberline.results.folder import Meta
 
 
 class Watcher:
@@ -96,14 +96,14 @@ def print_accuracy(result: "Result") -> None:
 
 def print_verdict(path: Path, claims: "Sequence[Claim]") -> None:
     """How many of the paper's claims hold, in one line."""
-    from numberline.report.facts import Facts
-    from numberline.report.stored import Stored
-    from numberline.report.verdict import counted
+    from numberline.report.summary import counted
+    from numberline.report.view import RunView
+    from numberline.results.stored import Stored
 
-    out.print(counted(claims, Facts(Stored.open(path))), markup=False)
+    out.print(counted(claims, RunView(Stored.open(path))), markup=False)
 
 
-def drawn(path: Path, labels: list[str]) -> "Made":
+def drawn(path: Path, labels: list[str]) -> "Inventory":
     """Draw labels of a run and write its page, with a bar."""
     from numberline.report.draw import usable_processes
     from numberline.report.page import make_report

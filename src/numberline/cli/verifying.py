@@ -73,12 +73,12 @@ def _measured(
     planned: "list[Case]", folder: Path, size: str, jobs: int, left_out: Sequence[str], progress: "Progress"
 ) -> "Iterator[tuple[Case, list[Check]]]":
     """One model here, with a bar for each experiment; several in processes, with a bar over all."""
-    from numberline.verify import cases, many
+    from numberline.verify import cases, processes
 
     if len(planned) == 1:
         yield planned[0], cases.verify(planned[0], folder, size, Watcher(progress), left_out)
         return
     row = progress.add_task("planted models", total=len(planned))
-    for found in many.each(planned, folder, size, jobs, left_out):
+    for found in processes.each(planned, folder, size, jobs, left_out):
         yield found
         progress.advance(row)

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from numberline.engine import beginnings
+from numberline.engine import prefix_tree
 from numberline.engine import recording as recordings
 from numberline.engine.attention import installed
 from numberline.engine.conditions import Condition, Sink, resolve
@@ -100,7 +100,7 @@ class Lab:
 
     def activations(self, prompts: Prompts, sites: Sequence[Site]) -> list[Float[Tensor, "n tokens d"]]:
         """The un-edited activations at some sites, and nothing else; prompts that begin alike share that run."""
-        return beginnings.activations(self.network, self.memory, prompts, sites)
+        return prefix_tree.activations(self.network, self.memory, prompts, sites)
 
     def run(self, recording: Recording, edits: Sequence[Edit], read: Read, grad: bool = False) -> Reading:
         """One edited run. With no edits: the recording's own readings. With `grad`, autograd sees the suffix."""

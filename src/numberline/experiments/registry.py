@@ -8,36 +8,34 @@ from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 
 from numberline.errors import NumberlineError
-from numberline.experiments import (
-    behaviour,
-    k2_connectivity,
-    k2_dose,
-    k2_fields,
-    k2_flag,
-    k2_freeze,
-    k2_heads,
-    k2_layers,
-    k2_neurons,
-    k2_number,
-    k2_probes,
-    k2_shared,
-    k2_shortcut,
-    k2_three_digit,
-    k2_trace,
-    k2_transport,
-    k2_whole,
-    k3_ablation,
-    k3_beyond,
-    k3_directions,
-    k3_fields,
-    k3_flags,
-    k3_heads,
-    k3_neurons,
-    k3_readout,
-    k3_trace,
-    outcomes,
-)
-from numberline.experiments.experiment import Experiment
+from numberline.experiments.common import behaviour
+from numberline.experiments.common.experiment import Experiment
+from numberline.experiments.three import ablation as k3_ablation
+from numberline.experiments.three import directions as k3_directions
+from numberline.experiments.three import fields as k3_fields
+from numberline.experiments.three import flags as k3_flags
+from numberline.experiments.three import flags_beyond as k3_beyond
+from numberline.experiments.three import heads as k3_heads
+from numberline.experiments.three import neurons as k3_neurons
+from numberline.experiments.three import readout as k3_readout
+from numberline.experiments.three import trace as k3_trace
+from numberline.experiments.two import connectivity as k2_connectivity
+from numberline.experiments.two import dose as k2_dose
+from numberline.experiments.two import fields as k2_fields
+from numberline.experiments.two import flag as k2_flag
+from numberline.experiments.two import freeze as k2_freeze
+from numberline.experiments.two import heads as k2_heads
+from numberline.experiments.two import layers as k2_layers
+from numberline.experiments.two import neurons as k2_neurons
+from numberline.experiments.two import number as k2_number
+from numberline.experiments.two import outcomes
+from numberline.experiments.two import probes as k2_probes
+from numberline.experiments.two import shared as k2_shared
+from numberline.experiments.two import shortcut as k2_shortcut
+from numberline.experiments.two import three_digit as k2_three_digit
+from numberline.experiments.two import trace as k2_trace
+from numberline.experiments.two import transport as k2_transport
+from numberline.experiments.two import whole as k2_whole
 
 
 def index(*experiments: Experiment) -> dict[str, Experiment]:

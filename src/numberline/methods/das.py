@@ -5,7 +5,7 @@
 3. The loss is the cross-entropy toward t(r), restricted to {t(b), t(r)}, on the fitting examples. Gradients are
    accumulated over minibatches, so that each step uses the full-batch mean.
 4. Adam, 100 steps, rate 0.05.
-5. `fit_surely` begins a fit that is stuck again where the states differ, and keeps the better one.
+5. `fit_with_restart` begins a fit that is stuck again where the states differ, and keeps the better one.
 
 Fits of one site share one batch: several initialisations are conditions of one sweep, and several cases are examples of
 one trial, each with the basis of its own case. In half precision the loss is scaled before the backward pass and the
@@ -47,7 +47,7 @@ class Fit:
         return float(self.losses[-1]) > math.log(2)
 
     @property
-    def story(self) -> str:
+    def remark(self) -> str:
         """What is to be said of the fit, if anything."""
         begun = self.given_up is not None
         second = f", from the mean difference (a random start ended at a loss of {self.given_up:.2f})" if begun else ""
@@ -140,7 +140,7 @@ def fit_cases(
     ]
 
 
-def fit_surely(
+def fit_with_restart(
     lab: Lab,
     trials: Sequence[Trial],
     site: Site,

@@ -43,7 +43,7 @@ def _rows(scores: Scores, chosen: slice, labels: Mapping[str, Any]) -> list[dict
         "pr": (mean(recovery.mean(0)), recovery.mean(1)),
         "pooled": (ratio(moved.mean(0), trial.scale), moved.mean(1) / trial.scale.mean()),
     }
-    beware = {
+    caveats = {
         "near_ties": int((scores.margin[chosen] < NEAR_TIE).sum()),
         "nonpositive": int((trial.scale <= 0).sum()),
     }
@@ -53,7 +53,7 @@ def _rows(scores: Scores, chosen: slice, labels: Mapping[str, Any]) -> list[dict
             "spread": float(each.std()) if len(each) > 1 else 0.0,
             "metric": metric,
             **estimate.columns,
-            **beware,
+            **caveats,
         }
         for metric, (estimate, each) in estimates.items()
     ]

@@ -106,15 +106,15 @@ class Scores:
         return ratio(self.pld[condition] - self.trial.corrupted_pld, self.trial.scale)
 
     def rows(self, labels: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Three rows per condition (metric: iia, pr, pooled), with its labels, and what to beware of."""
+        """Three rows per condition (metric: iia, pr, pooled), with its labels, and what to caveats of."""
         found: list[dict[str, Any]] = []
         for number, label in enumerate(labels):
-            beware = {
+            caveats = {
                 "near_ties": int((self.margin[number] < NEAR_TIE).sum()),
                 "nonpositive": int((self.trial.scale <= 0).sum()),
             }
             for metric in ("iia", "pr", "pooled"):
-                found.append({**label, "metric": metric, **getattr(self, metric)(number).columns, **beware})
+                found.append({**label, "metric": metric, **getattr(self, metric)(number).columns, **caveats})
         return found
 
 

@@ -1,7 +1,7 @@
 """Load a model by name: a built-in one, a folder, or a Hugging Face Hub id.
 
 Weights are frozen and the model is put in evaluation mode; nothing else about it is changed. On load the map from its
-architecture to sites is checked against the model's own forward pass (`numberline.engine.checks`).
+architecture to sites is checked against the model's own forward pass (`numberline.engine.parity`).
 """
 
 import hashlib

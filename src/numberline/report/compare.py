@@ -12,17 +12,17 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined, select_autoescape
 
+from numberline.claims import Claim, ledger
+from numberline.claims.evidence import Quantity
+from numberline.claims.paper_comparison import Beside, beside_the_paper
+from numberline.claims.paper_values import Number, paper_values
 from numberline.errors import NumberlineError
 from numberline.files import write_whole
-from numberline.report.facts import Facts, words
-from numberline.report.stored import CannotDrawError, Stored
-from numberline.report.verdict import SYMBOLS, counted, estimate
-from numberline.report.words import number
-from numberline.runs.beside import Beside, beside_the_paper
-from numberline.runs.claims import Claim, ledger
-from numberline.runs.claims.measured import Measured
-from numberline.runs.folder import RunFolder
-from numberline.runs.paper_values import Number, paper_values
+from numberline.report.formatting import number
+from numberline.report.summary import SYMBOLS, counted, estimate
+from numberline.report.view import RunView, words
+from numberline.results.folder import RunFolder
+from numberline.results.stored import CannotDrawError, Stored
 
 PAGE = "compare.html"
 BESIDE = ("measured", "paper", "this run", "difference", "paper's in the interval")
@@ -32,31 +32,31 @@ BESIDE = ("measured", "paper", "this run", "difference", "paper's in the interva
 class Compared:
     """One run of a comparison."""
 
-    facts: Facts
+    view: RunView
     claims: tuple[Claim, ...]
     numbers: tuple[Beside, ...]
 
     @classmethod
     def open(cls, path: Path) -> "Compared":
         """Read a run folder."""
-        facts, results = Facts(Stored.open(path)), RunFolder(path).valid_tables()
-        return cls(facts, ledger(results), tuple(beside_the_paper(results)))
+        view, results = RunView(Stored.open(path)), RunFolder(path).valid_tables()
+        return cls(view, ledger(results), tuple(beside_the_paper(results)))
 
     @property
     def name(self) -> str:
         """The model, and what is not the default about the run."""
-        return f"{self.facts.model} ({self.facts.size})" if self.facts.size != "paper" else self.facts.model
+        return f"{self.view.model} ({self.view.size})" if self.view.size != "paper" else self.view.model
 
     def role(self, name: str) -> str:
         """A role's layers as fractions of depth (the first layer 0, the last 1), and its value."""
-        depth = int(self.facts.shape.get("layers", 0)) - 1
+        depth = int(self.view.shape.get("layers", 0)) - 1
         try:
-            value = self.facts.value(name)
+            value = self.view.value(name)
         except CannotDrawError as reason:
-            return "not found" if name in self.facts.roles else str(reason)
+            return "not found" if name in self.view.roles else str(reason)
         layers = value[:1] if "_head" in name else value
         fractions = ", ".join(number(layer / depth) if depth > 0 else "–" for layer in layers)
-        return f"{fractions} ({self.facts.spelled(name)})"
+        return f"{fractions} ({self.view.spelled(name)})"
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def beside(path: Path) -> Section:
     rows = tuple(
         (row.name, _exact(row.paper), _measured(row), _signed(row.difference), _yes(row.inside)) for row in run.numbers
     )
-    return Section(f"{run.name} beside {paper_values().model}", BESIDE, rows, counted(run.claims, run.facts))
+    return Section(f"{run.name} beside {paper_values().model}", BESIDE, rows, counted(run.claims, run.view))
 
 
 def side_by_side(paths: Sequence[Path]) -> list[Section]:
@@ -87,7 +87,7 @@ def side_by_side(paths: Sequence[Path]) -> list[Section]:
         rows = tuple((head, *(cell(run, key) for run in runs)) for head, key in heads)
         return Section(title, ("", *names), rows, note)
 
-    found = dict.fromkeys(name for run in runs for name in run.facts.roles)
+    found = dict.fromkeys(name for run in runs for name in run.view.roles)
     scores = [
         (f"{claim.id}: {measurement.name}", (i, j))
         for i, claim in enumerate(runs[0].claims)
@@ -97,7 +97,7 @@ def side_by_side(paths: Sequence[Path]) -> list[Section]:
         table(
             "Models",
             [(name, name) for name in ("layers", "heads", "width")],
-            lambda run, name: str(run.facts.shape.get(name, "–")),
+            lambda run, name: str(run.view.shape.get(name, "–")),
             "",
         ),
         table(
@@ -110,7 +110,7 @@ def side_by_side(paths: Sequence[Path]) -> list[Section]:
             "Claims of the paper",
             [(claim.sentence, i) for i, claim in enumerate(runs[0].claims)],
             lambda run, i: f"{SYMBOLS[run.claims[i].verdict]} {run.claims[i].verdict}",
-            " ".join(counted(run.claims, run.facts) for run in runs),
+            " ".join(counted(run.claims, run.view) for run in runs),
         ),
         table(
             "Key scores",
@@ -145,7 +145,7 @@ def _measured(row: Beside) -> str:
     return _exact(row.found.value) if row.found.lo == row.found.hi else _interval(row.found)
 
 
-def _interval(found: Measured) -> str:
+def _interval(found: Quantity) -> str:
     return f"{number(found.value)} [{number(found.lo)}, {number(found.hi)}]"
 
 

@@ -28,11 +28,11 @@ import matplotlib
 from numberline.errors import NumberlineError
 from numberline.files import make_folder, write_whole
 from numberline.report import style
-from numberline.report.facts import Facts
 from numberline.report.figure import Drawing, FigureSpec
 from numberline.report.registry import FIGURES, TABLES
-from numberline.report.stored import CannotDrawError, Stored
 from numberline.report.tables import TableSpec, as_csv, as_latex, as_markdown
+from numberline.report.view import RunView
+from numberline.results.stored import CannotDrawError, Stored
 
 # fontTools remarks on the dates of matplotlib's own fonts whenever a PDF is written.
 logging.getLogger("fontTools").setLevel(logging.ERROR)
@@ -48,7 +48,7 @@ WRITERS = {"csv": as_csv, "md": as_markdown, "tex": as_latex}
 
 
 @dataclass
-class Made:
+class Inventory:
     """What was made of a run, and what was not and why; both by label."""
 
     figures: dict[str, str] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Made:
     skipped: dict[str, str] = field(default_factory=dict)
     """Reasons."""
 
-    def updated(self, later: "Made") -> "Made":
+    def updated(self, later: "Inventory") -> "Inventory":
         """This list with a later one's labels in place of their old entries, in the registry's order."""
         new = {**later.figures, **later.tables, **later.skipped}
         parts = ("figures", "tables", "skipped")
@@ -67,7 +67,7 @@ class Made:
             | getattr(later, part)
             for part in parts
         }
-        return Made(
+        return Inventory(
             **{part: {label: merged[part][label] for label in LABELS if label in merged[part]} for part in parts}
         )
 
@@ -77,12 +77,12 @@ def draw_run(
     labels: Sequence[str] = ("*",),
     told: Callable[[str], object] = lambda *_: None,
     processes: int = 1,
-) -> Made:
+) -> Inventory:
     """Draw everything that a run's results allow, or the labels that match; what was made is also listed on disk.
 
     More than one process needs a main module that can be imported again, as every command's can.
     """
-    made = Made()
+    made = Inventory()
     _facts.cache_clear()
     _facts(path)
     chosen = [label for label in LABELS if any(fnmatchcase(label, pattern) for pattern in labels)]
@@ -123,9 +123,9 @@ def _all_made(path: Path, labels: Sequence[str], processes: int) -> Iterator[tup
 
 def _make(path: Path, label: str) -> tuple[str, str, str]:
     """One figure or table, whole or not at all."""
-    facts = _facts(path)
+    view = _facts(path)
     try:
-        return label, _figure(facts, FIGURES[label]) if label in FIGURES else _table(facts, TABLES[label]), ""
+        return label, _figure(view, FIGURES[label]) if label in FIGURES else _table(view, TABLES[label]), ""
     except CannotDrawError as missing:
         reason = str(missing)
     except KeyError as column:
@@ -135,18 +135,18 @@ def _make(path: Path, label: str) -> tuple[str, str, str]:
 
 
 @lru_cache(maxsize=1)
-def _facts(path: Path) -> Facts:
-    """A run's facts, read once by each process."""
-    return Facts(Stored.open(path))
+def _facts(path: Path) -> RunView:
+    """A run's view, read once by each process."""
+    return RunView(Stored.open(path))
 
 
-def listed_in(path: Path) -> Made:
+def listed_in(path: Path) -> Inventory:
     """What a run's index says was made of it, and what was not."""
     try:
         found = json.loads((path / INDEX).read_text(encoding="utf-8"))
-        return Made(**{name: dict(found[name]) for name in ("figures", "tables", "skipped")})
+        return Inventory(**{name: dict(found[name]) for name in ("figures", "tables", "skipped")})
     except (OSError, ValueError, KeyError, TypeError):
-        return Made()
+        return Inventory()
 
 
 def fed_by(path: Path, ids: Sequence[str]) -> list[str]:
@@ -159,11 +159,11 @@ def fed_by(path: Path, ids: Sequence[str]) -> list[str]:
     return [label for label in specs if label in fresh | never]
 
 
-def render(spec: FigureSpec, facts: Facts) -> Drawing:
+def render(spec: FigureSpec, view: RunView) -> Drawing:
     """Draw one figure in the shared style, laid out once."""
     with matplotlib.rc_context(style.RC):
-        drawing = spec.draw(facts)
-        style.note(drawing.figure, facts.note)
+        drawing = spec.draw(view)
+        style.note(drawing.figure, view.note)
         engine = drawing.figure.get_layout_engine()
         if engine is not None:
             engine.execute(drawing.figure)
@@ -185,8 +185,8 @@ def file_name(label: str) -> str:
     return label.replace(":", "-") if os.name == "nt" else label
 
 
-def _figure(facts: Facts, spec: FigureSpec) -> str:
-    drawing, place = render(spec, facts), facts.run.path / "figures"
+def _figure(view: RunView, spec: FigureSpec) -> str:
+    drawing, place = render(spec, view), view.run.path / "figures"
     make_folder(place)
     for kind in METADATA:
         write_whole(place / f"{file_name(spec.label)}.{kind}", picture(drawing, kind))
@@ -194,8 +194,8 @@ def _figure(facts: Facts, spec: FigureSpec) -> str:
     return drawing.caption
 
 
-def _table(facts: Facts, spec: TableSpec) -> str:
-    content, place = spec.make(facts), facts.run.path / "tables"
+def _table(view: RunView, spec: TableSpec) -> str:
+    content, place = spec.make(view), view.run.path / "tables"
     make_folder(place)
     for kind, write in WRITERS.items():
         write_whole(place / f"{file_name(spec.label)}.{kind}", write(content, spec.label).encode())

@@ -1,8 +1,8 @@
 """What is a figure here? A label, the results it needs, and panels. A panel is a function that draws into its axes and
 returns its sentence of the caption, so that picture and words come from the same numbers:
 
-    def attention(axes: Axes, facts: Facts) -> str:
-        rows = facts.run.result("k2.transport").table("attention")
+    def attention(axes: Axes, view: RunView) -> str:
+        rows = view.run.result("k2.transport").table("attention")
         …
         return "Attention of head L14.H14 from y2 to y1, by the value of y1."
 
@@ -18,10 +18,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from numberline.report import style
-from numberline.report.facts import Facts
-from numberline.report.stored import CannotDrawError
+from numberline.report.view import RunView
+from numberline.results.stored import CannotDrawError
 
-Panel = Callable[[Axes, Facts], str]
+Panel = Callable[[Axes, RunView], str]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class FigureSpec:
 
     label: str
     needs: tuple[str, ...]
-    draw: Callable[[Facts], Drawing]
+    draw: Callable[[RunView], Drawing]
 
     @property
     def heading(self) -> str:
@@ -46,18 +46,18 @@ class FigureSpec:
         return (self.draw.__doc__ or self.label).strip().splitlines()[0].rstrip(".")
 
 
-def figure(label: str, needs: Sequence[str]) -> Callable[[Callable[[Facts], Drawing]], FigureSpec]:
+def figure(label: str, needs: Sequence[str]) -> Callable[[Callable[[RunView], Drawing]], FigureSpec]:
     """Make a figure of a drawing function."""
     return lambda draw: FigureSpec(label, tuple(needs), draw)
 
 
-def compose(page: Figure, facts: Facts, axes: Mapping[str, Axes], panels: Mapping[str, Panel], lead: str) -> Drawing:
+def compose(page: Figure, view: RunView, axes: Mapping[str, Axes], panels: Mapping[str, Panel], lead: str) -> Drawing:
     """Draw each panel into its axes; the caption is the lead and the panels' sentences with their letters."""
     sentences: list[str] = []
     reasons: list[str] = []
     for letter, panel in panels.items():
         try:
-            sentence = panel(axes[letter], facts)
+            sentence = panel(axes[letter], view)
             named = axes[letter].get_title("left")
         except CannotDrawError as missing:
             reasons.append(str(missing))
@@ -69,13 +69,13 @@ def compose(page: Figure, facts: Facts, axes: Mapping[str, Axes], panels: Mappin
         sentences.append(sentence)
     if len(reasons) == len(panels):
         raise CannotDrawError("; ".join(dict.fromkeys(reasons)))
-    return Drawing(page, caption(facts, lead, sentences))
+    return Drawing(page, caption(view, lead, sentences))
 
 
-def caption(facts: Facts, lead: str, sentences: Sequence[str] = ()) -> str:
+def caption(view: RunView, lead: str, sentences: Sequence[str] = ()) -> str:
     """A caption: what is shown, of which model, panel by panel, and how small the run was."""
-    end = f" ({facts.note[0].upper()}{facts.note[1:]}.)" if facts.note else ""
-    return " ".join([f"{facts.model}: {lead.rstrip('.')}.", *sentences]).strip() + end
+    end = f" ({view.note[0].upper()}{view.note[1:]}.)" if view.note else ""
+    return " ".join([f"{view.model}: {lead.rstrip('.')}.", *sentences]).strip() + end
 
 
 def _explain(axes: Axes, reason: str) -> None:

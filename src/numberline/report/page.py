@@ -22,19 +22,19 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
+from numberline.claims.paper_values import paper_values
 from numberline.files import write_whole
-from numberline.report.draw import Made, draw_run, file_name, listed_in
-from numberline.report.facts import Facts, words
+from numberline.report.draw import Inventory, draw_run, file_name, listed_in
+from numberline.report.formatting import count, number
 from numberline.report.interactive.registry import PLOTS
 from numberline.report.registry import FIGURES, SECTIONS, TABLES
-from numberline.report.stored import CannotDrawError, Stored
 from numberline.report.tables import plain_heads
-from numberline.report.words import count, number
-from numberline.runs.paper_values import paper_values
+from numberline.report.view import RunView, words
+from numberline.results.stored import CannotDrawError, Stored
 
 if TYPE_CHECKING:
-    from numberline.runs.beside import Beside
-    from numberline.runs.claims import Claim
+    from numberline.claims import Claim
+    from numberline.claims.paper_comparison import Beside
 
 PAGE = "report.html"
 DIAGRAM = "fig1toy"
@@ -65,7 +65,7 @@ def make_report(
     labels: Sequence[str] = ("*",),
     told: Callable[[str], object] = lambda *_: None,
     processes: int = 1,
-) -> Made:
+) -> Inventory:
     """Draw what a run's results allow, or the labels that match, and write the page of all that there is."""
     made = draw_run(path, labels, told, processes)
     write_page(path)
@@ -75,38 +75,38 @@ def make_report(
 def write_page(path: Path) -> Path:
     """Test the claims anew and write report.html from what was drawn."""
     # Imported here because it takes seconds, which a process that only draws need not wait.
-    from numberline.runs.beside import beside_the_paper
-    from numberline.runs.claims import write_claims
-    from numberline.runs.folder import RunFolder
+    from numberline.claims import write_claims
+    from numberline.claims.paper_comparison import beside_the_paper
+    from numberline.results.folder import RunFolder
 
     claims, numbers = write_claims(path), beside_the_paper(RunFolder(path).valid_tables())
-    text = html(Facts(Stored.open(path)), listed_in(path), claims, numbers)
+    text = html(RunView(Stored.open(path)), listed_in(path), claims, numbers)
     write_whole(path / PAGE, text.encode())
     return path / PAGE
 
 
-def html(facts: Facts, made: Made, claims: Sequence["Claim"] = (), numbers: Sequence["Beside"] = ()) -> str:
+def html(view: RunView, made: Inventory, claims: Sequence["Claim"] = (), numbers: Sequence["Beside"] = ()) -> str:
     """The page's text: of what was drawn, the claims as tested, and the paper's numbers beside the run's."""
     environment = Environment(autoescape=select_autoescape(default=True), undefined=StrictUndefined, trim_blocks=True)
-    sections = [_section(facts, made, title, labels) for title, labels in SECTIONS.items()]
+    sections = [_section(view, made, title, labels) for title, labels in SECTIONS.items()]
     sections = [section for section in sections if section["entries"]]
     for entry in (entry for section in sections for entry in section["entries"]):
         entry["paper"] = [_beside(row) for row in numbers if BESIDE.get(row.id or "") == entry["label"] and row.found]
     plotted = any(entry["plots"] for section in sections for entry in section["entries"])
     last = [_plotly(), _own("page.js")] if plotted else [_own("page.js")]
     text = environment.from_string(_own("page.html.j2")).render(
-        facts=facts,
-        about_model=about_model(facts),
-        **_ledger(facts, claims),
-        diagram=_entry(facts, made, DIAGRAM),
-        roles=_roles(facts),
+        view=view,
+        about_model=about_model(view),
+        **_ledger(view, claims),
+        diagram=_entry(view, made, DIAGRAM),
+        roles=_roles(view),
         sections=sections,
         paper_model=paper_values().model,
-        provenance=_provenance(facts),
-        seconds=_seconds(facts),
-        total=_total(facts),
-        command=command(facts),
-        redraw=f"numberline report {shlex.quote(str(facts.run.path))}",
+        provenance=_provenance(view),
+        seconds=_seconds(view),
+        total=_total(view),
+        command=command(view),
+        redraw=f"numberline report {shlex.quote(str(view.run.path))}",
         style=Markup(_own("page.css")),
         scripts={"first": Markup(FIRST_SCRIPT), "last": [Markup(script) for script in last]},
         policy=_policy(FIRST_SCRIPT, *last),
@@ -114,16 +114,16 @@ def html(facts: Facts, made: Made, claims: Sequence["Claim"] = (), numbers: Sequ
     return text.lstrip()
 
 
-def _ledger(facts: Facts, claims: Sequence["Claim"]) -> dict[str, Any]:
+def _ledger(view: RunView, claims: Sequence["Claim"]) -> dict[str, Any]:
     """The verdict and the ledger, with links to those figures that have a place in the page."""
     if not claims:
         return {"headline": "", "verdict": "", "ledger": []}
-    from numberline.report.verdict import counted, ledger_rows, verdict
+    from numberline.report.summary import counted, ledger_rows, verdict
 
     rows = [{**row, "figures": [(label, label in FIGURES or label in TABLES) for label in row["figures"]]}
             for row in ledger_rows(claims)]  # fmt: skip
-    headline = counted(claims, facts)
-    return {"headline": headline, "verdict": verdict(claims, facts).removeprefix(headline), "ledger": rows}
+    headline = counted(claims, view)
+    return {"headline": headline, "verdict": verdict(claims, view).removeprefix(headline), "ledger": rows}
 
 
 def _beside(row: "Beside") -> dict[str, str]:
@@ -161,24 +161,24 @@ def _policy(*scripts: str) -> str:
     return f"default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src {allowed}"
 
 
-def _section(facts: Facts, made: Made, title: str, labels: Sequence[str]) -> dict[str, Any]:
+def _section(view: RunView, made: Inventory, title: str, labels: Sequence[str]) -> dict[str, Any]:
     known = [label for label in labels if (label in FIGURES or label in TABLES) and label != DIAGRAM]
     slug = re.sub(r"\W+", "-", title.lower()).strip("-")
-    return {"title": title, "id": f"section-{slug}", "entries": [_entry(facts, made, label) for label in known]}
+    return {"title": title, "id": f"section-{slug}", "entries": [_entry(view, made, label) for label in known]}
 
 
-def _entry(facts: Facts, made: Made, label: str) -> dict[str, Any]:
+def _entry(view: RunView, made: Inventory, label: str) -> dict[str, Any]:
     """A figure, a table, or why there is none."""
     heading = FIGURES[label].heading if label in FIGURES else TABLES[label].heading
     entry: dict[str, Any] = {"label": label, "heading": heading, "kind": "missing", "plots": []}
     entry |= {"paper": [], "reason": made.skipped.get(label, "it was not drawn yet")}
-    picture = facts.run.path / "figures" / f"{file_name(label)}.svg"
+    picture = view.run.path / "figures" / f"{file_name(label)}.svg"
     if label in made.figures and picture.is_file():
         entry |= {"kind": "figure", "caption": made.figures[label], **_image(picture.read_bytes())}
-        entry["plots"] = _plots(facts, label)
+        entry["plots"] = _plots(view, label)
     elif label in made.tables:
         try:
-            content = TABLES[label].make(facts)
+            content = TABLES[label].make(view)
         except CannotDrawError as reason:
             return entry | {"reason": str(reason)}
         entry |= {"kind": "table", "caption": content.caption, "columns": plain_heads(content), "rows": content.rows}
@@ -193,12 +193,12 @@ def _image(picture: bytes) -> dict[str, Any]:
     return {"source": f"data:image/svg+xml;base64,{coded}", "width": width, "height": height}
 
 
-def _plots(facts: Facts, label: str) -> list[dict[str, Any]]:
+def _plots(view: RunView, label: str) -> list[dict[str, Any]]:
     """The plots that stand under a figure, as far as their results are there."""
     found = []
     for place, make in enumerate(PLOTS.get(label, ())):
         try:
-            plot = make(facts)
+            plot = make(view)
         except CannotDrawError:
             continue
         own = {name: getattr(plot, name) for name in ("says", "height", "views", "content")}
@@ -206,9 +206,9 @@ def _plots(facts: Facts, label: str) -> list[dict[str, Any]]:
     return found
 
 
-def about_model(facts: Facts) -> str:
+def about_model(view: RunView) -> str:
     """The model in a sentence: its architecture and its size."""
-    shape = facts.shape
+    shape = view.shape
     parts = [f"{shape[name]} {name}" for name in ("layers", "heads") if name in shape]
     parts += [f"width {shape['width']}"] if "width" in shape else []
     parts += [f"{count(shape['parameters'])} parameters"] if "parameters" in shape else []
@@ -217,47 +217,47 @@ def about_model(facts: Facts) -> str:
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def _roles(facts: Facts) -> list[dict[str, str]]:
+def _roles(view: RunView) -> list[dict[str, str]]:
     return [
         {
             "name": words(name).removeprefix("set of "),
-            "value": facts.spelled(name),
+            "value": view.spelled(name),
             "score": number(row["score"]),
             "margin": f"{number(row['margin'])} (noise {number(row['noise'])})",
             "source": str(row["source"]),
             "why": str(row["why"]),
         }
-        for name, row in facts.roles.items()
+        for name, row in view.roles.items()
     ]
 
 
-def _provenance(facts: Facts) -> list[tuple[str, str]]:
+def _provenance(view: RunView) -> list[tuple[str, str]]:
     """Name and value of everything that the numbers rest on."""
-    about = facts.run.about
-    model = [(name, facts.shape[name]) for name in ("fingerprint", "dtype", "device") if name in facts.shape]
+    about = view.run.about
+    model = [(name, view.shape[name]) for name in ("fingerprint", "dtype", "device") if name in view.shape]
     chosen = [(name, about.get("configuration", {}).get(name)) for name in ("size", "seed", "task")]
     dates = [(name, about[name]) for name in ("created", "updated") if name in about]
-    parts = [("model", facts.model), *model, *chosen, *about.get("versions", {}).items()]
+    parts = [("model", view.model), *model, *chosen, *about.get("versions", {}).items()]
     parts += [*about.get("hardware", {}).items(), *dates]
     spelled = [(name.replace("_", " "), ", ".join(map(str, value)) if isinstance(value, list) else str(value))
                for name, value in parts if value is not None]  # fmt: skip
     return [(name, value or "none") for name, value in spelled]
 
 
-def _seconds(facts: Facts) -> list[tuple[str, str, str]]:
-    experiments = facts.run.about.get("experiments", {})
+def _seconds(view: RunView) -> list[tuple[str, str, str]]:
+    experiments = view.run.about.get("experiments", {})
     return [(id, count(entry["n"]), f"{entry['seconds']:.1f}") for id, entry in experiments.items()]
 
 
-def _total(facts: Facts) -> str:
-    experiments = facts.run.about.get("experiments", {})
+def _total(view: RunView) -> str:
+    experiments = view.run.about.get("experiments", {})
     seconds = sum(entry["seconds"] for entry in experiments.values())
     return f"{len(experiments)} experiments, {seconds:.0f} seconds in all."
 
 
-def command(facts: Facts) -> str:
+def command(view: RunView) -> str:
     """The command that makes this run again."""
-    chosen = facts.run.about.get("configuration", {})
+    chosen = view.run.about.get("configuration", {})
     options = [f"--size {chosen['size']}"] if chosen.get("size") not in (None, "paper") else []
     options += [f"--task {chosen['task']}"] if chosen.get("task") not in (None, "max") else []
     options += [f"--seed {chosen['seed']}"] if chosen.get("seed") not in (None, 52) else []

@@ -10,7 +10,7 @@ from matplotlib.colors import CenteredNorm, Normalize
 from matplotlib.image import AxesImage
 
 from numberline.report import style
-from numberline.report.stored import Array, Row, Table
+from numberline.results.stored import Array, Row, Table
 
 HATCH = "////"
 

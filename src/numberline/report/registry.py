@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from numberline.errors import NumberlineError
-from numberline.report import direction_list, lists
+from numberline.report import direction_table, paper_tables
 from numberline.report.figure import FigureSpec
 from numberline.report.figures import (
     behaviour,
@@ -18,14 +18,14 @@ from numberline.report.figures import (
     mechanism,
     neurons,
     number,
-    shared,
+    shared_plane,
     three_directions,
     three_flags,
     three_neurons,
     three_numbers,
     three_readout,
+    trace_and_probes,
     transport,
-    where,
     whole,
 )
 from numberline.report.tables import TableSpec
@@ -53,23 +53,23 @@ def _by_label(specs: tuple[Spec, ...]) -> dict[str, Spec]:
 FIGURES: Mapping[str, FigureSpec] = figures(
     diagram.overview,
     number.number_reps,
-    shared.shared_rep,
+    shared_plane.shared_rep,
     mechanism.comparison_mechanism,
     three_numbers.three_number_compare,
     behaviour.operand_counts,
     behaviour.patch_outcomes,
-    where.trace,
+    trace_and_probes.trace,
     diagram.flowchart,
-    where.probes,
-    where.trace_three,
+    trace_and_probes.probes,
+    trace_and_probes.trace_three,
     number.u_manifold,
     number.u_against_pc1,
     layers.u_layers,
     layers.three_digit,
     layers.shortcut,
     transport.transport,
-    shared.shared_probes,
-    shared.shared_posrec,
+    shared_plane.shared_probes,
+    shared_plane.shared_posrec,
     neurons.mlp_freeze,
     neurons.attribution,
     fields.shared_fields,
@@ -94,12 +94,12 @@ FIGURES: Mapping[str, FigureSpec] = figures(
 )
 
 TABLES: Mapping[str, TableSpec] = tables(
-    lists.hyperparameters,
-    direction_list.directions,
-    lists.patch_examples,
-    lists.whole_iia,
-    lists.whole_examples_a,
-    lists.whole_examples_b,
+    paper_tables.hyperparameters,
+    direction_table.directions,
+    paper_tables.patch_examples,
+    paper_tables.whole_iia,
+    paper_tables.whole_examples_a,
+    paper_tables.whole_examples_b,
 )
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {

@@ -6,14 +6,14 @@ from typing import Any
 
 from rich.table import Table as RichTable
 
+from numberline.claims import Claim
 from numberline.errors import NumberlineError
 from numberline.report.compare import Section
-from numberline.report.facts import Facts
-from numberline.report.lists import beside_the_paper
-from numberline.report.stored import Stored
+from numberline.report.paper_tables import beside_the_paper
+from numberline.report.summary import ledger_rows
 from numberline.report.tables import plain_heads
-from numberline.report.verdict import ledger_rows
-from numberline.runs.claims import Claim
+from numberline.report.view import RunView
+from numberline.results.stored import Stored
 
 
 def result_tables(path: Path, id: str, most: int = 40) -> Iterator[tuple[str, RichTable]]:
@@ -23,7 +23,7 @@ def result_tables(path: Path, id: str, most: int = 40) -> Iterator[tuple[str, Ri
     if found is None:
         raise NumberlineError(f"{path} has no result {id!r}: it has {', '.join(run.ids) or 'none'}")
     if id == "k2.whole" and found.missing is None:
-        content = beside_the_paper(Facts(run))
+        content = beside_the_paper(RunView(run))
         yield content.caption, _rich(plain_heads(content), content.rows)
     for name in found.tables:
         table = found.table(name)

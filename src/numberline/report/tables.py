@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from numberline.report.facts import Facts
+from numberline.report.view import RunView
 
 Rows = Sequence[Sequence[Any]]
 
@@ -80,7 +80,7 @@ class TableSpec:
 
     label: str
     needs: tuple[str, ...]
-    make: Callable[[Facts], TableContent]
+    make: Callable[[RunView], TableContent]
 
     @property
     def heading(self) -> str:
@@ -88,7 +88,7 @@ class TableSpec:
         return (self.make.__doc__ or self.label).strip().splitlines()[0].rstrip(".")
 
 
-def table(label: str, needs: Sequence[str]) -> Callable[[Callable[[Facts], TableContent]], TableSpec]:
+def table(label: str, needs: Sequence[str]) -> Callable[[Callable[[RunView], TableContent]], TableSpec]:
     """Make a table of a function."""
     return lambda make: TableSpec(label, tuple(needs), make)
 

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from numberline.experiments.experiment import Experiment
+from numberline.experiments.common.experiment import Experiment
 
 PACKAGE = Path(__file__).parents[1]
 

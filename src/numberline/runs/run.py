@@ -17,11 +17,11 @@ from typing import Any, Protocol, runtime_checkable
 
 from numberline.engine.lab import Lab
 from numberline.errors import NumberlineError
-from numberline.experiments.experiment import Context, Experiment
+from numberline.experiments.common.experiment import Context, Experiment
 from numberline.experiments.registry import EXPERIMENTS, select
 from numberline.files import make_folder
+from numberline.results.folder import Meta, RunFolder
 from numberline.runs import digests, provenance
-from numberline.runs.folder import Meta, RunFolder
 from numberline.tasks.sizes import PAPER, QUICK, SEED, VERIFY
 from numberline.tasks.task import KINDS
 

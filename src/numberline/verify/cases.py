@@ -14,17 +14,17 @@ from pathlib import Path
 
 from transformers import AutoTokenizer
 
+from numberline.claims import Claim, ledger
 from numberline.engine.lab import Lab
 from numberline.models.loading import wrap
 from numberline.models.planted import VARIANTS, Truth, planted
 from numberline.models.planted.broken import design_of
 from numberline.models.planted.compile import TOKENIZER
-from numberline.runs.claims import Claim, ledger
-from numberline.runs.folder import RunFolder
+from numberline.results.folder import RunFolder
 from numberline.runs.run import Run, Settings, Watcher
-from numberline.verify.check import Check, Found, at_least
+from numberline.verify.check import BlindRun, Check, at_least
 from numberline.verify.neurons import dose, edges, fields, neurons, weights
-from numberline.verify.places import components, decoys, directions, heads, roles
+from numberline.verify.sites_and_directions import components, decoys, directions, heads, roles
 
 EXPERIMENTS = (
     "behaviour.pairs", "behaviour.outcomes", "k2.connectivity", "k2.dose", "k2.fields", "k2.flag", "k2.shared",
@@ -73,7 +73,7 @@ def verify(case: Case, out: Path, size: str, watcher: Watcher, left_out: Sequenc
     run.execute([id for id in EXPERIMENTS if id not in left_out], watcher)
     about = run.folder.about() or {}
     results = {id: run.folder.load(id) for id in about["experiments"] if id not in left_out}
-    found = Found(results, truth, frozenset(left_out))
+    found = BlindRun(results, truth, frozenset(left_out))
     claims = [claim for claim in ledger(results) if not any(f"{id} was not run" in claim.why for id in left_out)]
     if case.variant is not None:
         return broken(case.variant, claims)
@@ -94,7 +94,7 @@ def verify(case: Case, out: Path, size: str, watcher: Watcher, left_out: Sequenc
     ]
 
 
-def accuracy(found: Found) -> float | None:
+def accuracy(found: BlindRun) -> float | None:
     """How many pairs and triples of two digits are answered right, the worse of the two."""
     rows = [row for row in found.rows("behaviour.pairs", "accuracy") if row["population"].startswith("two-digit")]
     return min(float(row["mean"]) for row in rows) if rows else None

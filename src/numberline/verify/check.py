@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from numberline.experiments.experiment import Result
+from numberline.experiments.common.experiment import Result
 from numberline.methods.intervals import wilson
 from numberline.models.planted import Truth
 
@@ -54,7 +54,7 @@ class Check:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class BlindRun:
     """What a run found, by the experiment's id, and what was planted."""
 
     results: Mapping[str, Result]

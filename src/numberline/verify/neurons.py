@@ -6,20 +6,20 @@ with the model's weights: RMSNorm, the rotation and the noise lie between.
 
 import torch
 
-from numberline.experiments.comparing import TOP
-from numberline.experiments.experiment import Context
-from numberline.experiments.patches import CASES, two_numbers
+from numberline.experiments.common.comparing import TOP
+from numberline.experiments.common.experiment import Context
+from numberline.experiments.two.patches import CASES, two_numbers
 from numberline.models.planted import number
 from numberline.models.planted.truth import Place
 from numberline.tasks.counterfactuals import clean_operands, corrupted_operands, perturb, pool
 from numberline.tasks.populations import cloud
-from numberline.verify.check import CORRELATION, Check, Found, absent, at_least, at_most, correlation
+from numberline.verify.check import CORRELATION, BlindRun, Check, absent, at_least, at_most, correlation
 
 KEPT, REMOVED = 0.5, 0.1
 """Shares of the effect: most is left (of 384 neurons a random draw of twenty meets one or two that matter), or none."""
 
 
-def neurons(found: Found) -> list[Check]:
+def neurons(found: BlindRun) -> list[Check]:
     """Attribution ranks the planted neurons first; freezing tells them from others."""
     checks = []
     planted = {*found.truth.first_stage, *found.truth.second_stage}
@@ -42,7 +42,7 @@ def neurons(found: Found) -> list[Check]:
     return checks
 
 
-def fields(found: Found) -> list[Check]:
+def fields(found: BlindRun) -> list[Check]:
     """The receptive field of every reported neuron."""
     rows = found.rows("k2.fields", "fields", group="shared")
     if not rows:
@@ -60,7 +60,7 @@ def fields(found: Found) -> list[Check]:
     return [at_least("fields", f"the worst of {len(rows)}", worst[0], CORRELATION, "correlation")]
 
 
-def weights(found: Found) -> list[Check]:
+def weights(found: BlindRun) -> list[Check]:
     """The virtual weights among the reported neurons."""
     if not found.has("k2.connectivity"):
         return [absent("weights", "all pairs", f"correlation ≥ {CORRELATION}")]
@@ -71,7 +71,7 @@ def weights(found: Found) -> list[Check]:
     return [at_least("weights", name, correlation(tensors["weights"], planted), CORRELATION, "correlation")]
 
 
-def edges(found: Found, context: Context) -> list[Check]:
+def edges(found: BlindRun, context: Context) -> list[Check]:
     """The causal edges among the reported neurons, as the circuit predicts them for the same examples."""
     if not found.has("k2.connectivity"):
         return [absent("edges", "all pairs", f"correlation ≥ {CORRELATION}")]
@@ -89,7 +89,7 @@ def edges(found: Found, context: Context) -> list[Check]:
     return checks
 
 
-def dose(found: Found) -> list[Check]:
+def dose(found: BlindRun) -> list[Check]:
     """Coordinates on the plane are the magnitudes, and the answer changes where they are equal.
 
     In every cell most answers name the operand that the cell's magnitudes make the larger: then the boundary on the

@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from numberline.report import panels, style
-from numberline.report.facts import Facts, words
 from numberline.report.figure import Drawing, caption, figure
-from numberline.report.stored import CannotDrawError
-from numberline.report.words import number
+from numberline.report.formatting import number
+from numberline.report.view import RunView, words
+from numberline.results.stored import CannotDrawError
 
 ROLES = ("number_layer", "transport_head", "comparator_mlps", "flag_layer", "readout_layer")
 READS = ("k2.trace", "k2.number", "k2.heads", "k2.transport", "k2.shared", "k2.freeze", "k2.neurons", "k2.flag")
@@ -19,59 +19,59 @@ Point = tuple[Length, Length]
 
 
 @figure("fig1toy", needs=READS)
-def overview(facts: Facts) -> Drawing:
+def overview(view: RunView) -> Drawing:
     """How the model compares two numbers, in one picture."""
-    facts.run.result("k2.trace")
+    view.run.result("k2.trace")
     page = _blank(style.FULL_WIDTH, 2.9)
     axes = _canvas(page, 100, 41.4)
-    held, flagged = _layer(facts, "number_layer"), _layer(facts, "flag_layer")
-    steps: list[tuple[str, str, str, Callable[[Axes, Facts], None]]] = [
+    held, flagged = _layer(view, "number_layer"), _layer(view, "flag_layer")
+    steps: list[tuple[str, str, str, Callable[[Axes, RunView], None]]] = [
         ("1  number line", f"each number lies on a curve;\none line of it is used\n{held}", "u", _curve),
-        ("2  transport", f"one head copies $y_1$\nto the position of $y_2$\n{_head(facts)}", "v1", _carried),
+        ("2  transport", f"one head copies $y_1$\nto the position of $y_2$\n{_head(view)}", "v1", _carried),
         (
             "3  shared plane",
-            f"the two lines are added\n$v_1 f_1(y_1) + v_2 f_2(y_2)$\n{_plane(facts)}",
+            f"the two lines are added\n$v_1 f_1(y_1) + v_2 f_2(y_2)$\n{_plane(view)}",
             "plane",
             _summed,
         ),
-        ("4  comparison", f"{_neurons(facts)}\nwrite one flag\n{flagged}", "flag", _flag_histogram),
+        ("4  comparison", f"{_neurons(view)}\nwrite one flag\n{flagged}", "flag", _flag_histogram),
     ]
     for step, (head, text, colour, picture) in enumerate(steps):
         left = 1 + step * 25.33
         _box(axes, (left, 6), (22, 29), head, "", style.colour(colour))
         axes.text(left + 11, 10.6, text, ha="center", va="center", fontsize=6.8, linespacing=1.35)
         small = page.add_axes(((left + 3) / 100, 15.6 / 41.4, 17 / 100, 15.2 / 41.4))
-        _picture(small, facts, picture)
+        _picture(small, view, picture)
     for left in (23.2, 48.5, 73.9):
         _arrow(axes, (left, 21), (left + 3, 21))
-    _prompt(axes, facts, 50, 39)
-    end = f"the last token reads the winner's position ({_layer(facts, 'readout_layer')}) and answers with that operand"
+    _prompt(axes, view, 50, 39)
+    end = f"the last token reads the winner's position ({_layer(view, 'readout_layer')}) and answers with that operand"
     axes.text(50, 3.2, end, ha="center", va="center", fontsize=7.5)
     return Drawing(
-        page, caption(facts, "How the model compares two numbers, with the roles and data of this run", [_roles(facts)])
+        page, caption(view, "How the model compares two numbers, with the roles and data of this run", [_roles(view)])
     )
 
 
 @figure("alg-flowchart", needs=READS)
-def flowchart(facts: Facts) -> Drawing:
+def flowchart(view: RunView) -> Drawing:
     """The pairwise comparison as a flow chart."""
-    facts.run.result("k2.trace")
+    view.run.result("k2.trace")
     page = _blank(style.FULL_WIDTH, 4.4)
     axes = _canvas(page, 100, 62)
-    held = _layer(facts, "number_layer")
+    held = _layer(view, "number_layer")
     for x, name in ((16, "position of $y_1$"), (52, "position of $y_2$"), (86.5, "last token")):
         axes.text(x, 60.5, name, ha="center", va="center", fontsize=8.5, fontweight="bold")
     for x in (33, 71):
         axes.plot([x, x], [1, 59], ":", color=style.COLOURS["baseline"], linewidth=0.7)
-    read = _layer(facts, "readout_layer")
-    copied, mlps = _score(facts, "k2.transport", "v1", "y1"), _layer(facts, "comparator_mlps")
+    read = _layer(view, "readout_layer")
+    copied, mlps = _score(view, "k2.transport", "v1", "y1"), _layer(view, "comparator_mlps")
     boxes: list[tuple[Point, Point, str, str, str]] = [
-        ((3, 2), (26, 11), "store $y_1$", f"$u\\, f'(y_1)$, {held}{_score(facts, 'k2.number', 'u', 'y1')}", "u"),
-        ((38, 2), (28, 11), "store $y_2$", f"$v_2\\, f_2(y_2)$, {held}{_score(facts, 'k2.number', 'v2', 'y2')}", "v2"),
-        ((38, 16.5), (28, 11), "copy $y_1$", f"$v_1\\, f_1(y_1)$, {_head(facts)}{copied}", "v1"),
-        ((38, 31), (28, 10), "add: the shared plane", f"$v_1 f_1(y_1) + v_2 f_2(y_2)$\n{_plane(facts)}", "plane"),
+        ((3, 2), (26, 11), "store $y_1$", f"$u\\, f'(y_1)$, {held}{_score(view, 'k2.number', 'u', 'y1')}", "u"),
+        ((38, 2), (28, 11), "store $y_2$", f"$v_2\\, f_2(y_2)$, {held}{_score(view, 'k2.number', 'v2', 'y2')}", "v2"),
+        ((38, 16.5), (28, 11), "copy $y_1$", f"$v_1\\, f_1(y_1)$, {_head(view)}{copied}", "v1"),
+        ((38, 31), (28, 10), "add: the shared plane", f"$v_1 f_1(y_1) + v_2 f_2(y_2)$\n{_plane(view)}", "plane"),
         ((38, 44.5), (28, 13.5), "compare, write a flag",
-         f"{mlps}: {_neurons(facts)}\nflag at {_layer(facts, 'flag_layer')}{_flag(facts)}", "flag"),
+         f"{mlps}: {_neurons(view)}\nflag at {_layer(view, 'flag_layer')}{_flag(view)}", "flag"),
         ((75, 44.5), (23, 13.5), "read out", f"the winner's position,\nthen its digits\n{read}", "ink"),
     ]  # fmt: skip
     for corner, size, head, text, colour in boxes:
@@ -81,7 +81,7 @@ def flowchart(facts: Facts) -> Drawing:
         _arrow(axes, (52, low), (52, high))
     _arrow(axes, (66, 51), (75, 51))
     return Drawing(
-        page, caption(facts, "The components that implement the pairwise comparison, layers rising", [_roles(facts)])
+        page, caption(view, "The components that implement the pairwise comparison, layers rising", [_roles(view)])
     )
 
 
@@ -116,9 +116,9 @@ def _arrow(axes: Axes, start: Point, end: Point, label: str = "") -> None:
         axes.text(x - 1, y + 0.6, label, ha="right", va="bottom", fontsize=6.5)
 
 
-def _prompt(axes: Axes, facts: Facts, x: Length, y: Length) -> None:
+def _prompt(axes: Axes, view: RunView, x: Length, y: Length) -> None:
     """The question, with the operands named under their digits."""
-    size, text = 9.0, facts.question
+    size, text = 9.0, view.question
     axes.text(x, y, text, ha="center", va="center", fontsize=size, family="DejaVu Sans Mono")
     # A character of DejaVu Sans Mono is 0.602 of the font's size wide; the page is 100 units wide.
     width = 0.602 * size / 72 / style.FULL_WIDTH * 100
@@ -127,10 +127,10 @@ def _prompt(axes: Axes, facts: Facts, x: Length, y: Length) -> None:
         axes.text(place, y - 2.3, name, ha="center", va="center", fontsize=7, color=style.GREY)
 
 
-def _picture(axes: Axes, facts: Facts, draw: Callable[[Axes, Facts], None]) -> None:
+def _picture(axes: Axes, view: RunView, draw: Callable[[Axes, RunView], None]) -> None:
     """A small picture without ticks; words where its result is missing."""
     try:
-        draw(axes, facts)
+        draw(axes, view)
     except CannotDrawError:
         axes.clear()
         axes.text(0.5, 0.5, "not measured", ha="center", va="center", fontsize=6.5, color=style.GREY)
@@ -139,31 +139,31 @@ def _picture(axes: Axes, facts: Facts, draw: Callable[[Axes, Facts], None]) -> N
     axes.spines[:].set_visible(False)
 
 
-def _curve(axes: Axes, facts: Facts) -> None:
-    result = facts.run.result("k2.number")
+def _curve(axes: Axes, view: RunView) -> None:
+    result = view.run.result("k2.number")
     values, means = result.tensor("values_y1"), result.tensor("means_y1") @ result.tensor("pcs_y1")[:, [0, 2]]
     panels.cloud(axes, means[:, 0], means[:, 1], values, size=7)
     panels.arrow(axes, result.tensor("u").ravel() @ result.tensor("pcs_y1")[:, [0, 2]], "u", style.COLOURS["u"], 0.38)
 
 
-def _carried(axes: Axes, facts: Facts) -> None:
-    table = facts.run.result("k2.transport").table("components").where(direction="v1")
+def _carried(axes: Axes, view: RunView) -> None:
+    table = view.run.result("k2.transport").table("components").where(direction="v1")
     axes.scatter(table.array("value"), table.array("mean"), s=3, color=style.COLOURS["v1"], linewidths=0)
     axes.set(xlabel="$y_1$", ylabel="along $v_1$")
     axes.xaxis.label.set_fontsize(6)
     axes.yaxis.label.set_fontsize(6)
 
 
-def _summed(axes: Axes, facts: Facts) -> None:
-    table = facts.run.result("k2.shared").table("cloud")
+def _summed(axes: Axes, view: RunView) -> None:
+    table = view.run.result("k2.shared").table("cloud")
     panels.groups(axes, table.array("v1"), table.array("v2"), table.array("y1") > table.array("y2"), ("", ""))
     axes.set(xlabel="along $v_1$", ylabel="along $v_2$")
     axes.xaxis.label.set_fontsize(6)
     axes.yaxis.label.set_fontsize(6)
 
 
-def _flag_histogram(axes: Axes, facts: Facts) -> None:
-    table = facts.run.result("k2.flag").table("cloud")
+def _flag_histogram(axes: Axes, view: RunView) -> None:
+    table = view.run.result("k2.flag").table("cloud")
     along, first = table.array("flag_y1"), table.array("y1") > table.array("y2")
     for wins, case in ((first, "y1"), (~first, "y2")):
         axes.hist(along[wins], bins=30, range=(along.min(), along.max()), color=style.colour(case), alpha=0.7)
@@ -174,60 +174,60 @@ def _flag_histogram(axes: Axes, facts: Facts) -> None:
     axes.margins(y=0.2)
 
 
-def _layer(facts: Facts, role: str) -> str:
+def _layer(view: RunView, role: str) -> str:
     """A role's layer in words, or what is missing."""
-    spelled = facts.spelled(role)
+    spelled = view.spelled(role)
     if spelled == "not found":
-        return f"{words(role)}: {'not found' if role in facts.roles else 'not measured'}"
+        return f"{words(role)}: {'not found' if role in view.roles else 'not measured'}"
     return f"MLP {spelled}" if role == "comparator_mlps" else f"layer {spelled}"
 
 
-def _head(facts: Facts) -> str:
-    spelled = facts.spelled("transport_head")
+def _head(view: RunView) -> str:
+    spelled = view.spelled("transport_head")
     return f"head {spelled}" if spelled != "not found" else "head: not found"
 
 
-def _score(facts: Facts, id: str, condition: str, case: str) -> str:
+def _score(view: RunView, id: str, condition: str, case: str) -> str:
     """The measured IIA of a direction, on a line of its own."""
     try:
-        table = facts.run.result(id).table("patches").where(metric="iia", examples="evaluation")
+        table = view.run.result(id).table("patches").where(metric="iia", examples="evaluation")
         return f"\nIIA {number(table.one(condition=condition, case=case)['mean'])}"
     except CannotDrawError:
         return ""
 
 
-def _plane(facts: Facts) -> str:
+def _plane(view: RunView) -> str:
     try:
-        table = facts.run.result("k2.shared").table("patches").where(metric="iia", examples="evaluation")
+        table = view.run.result("k2.shared").table("patches").where(metric="iia", examples="evaluation")
         scores = [number(table.one(condition="plane", case=case)["mean"]) for case in ("y1", "y2")]
         return f"IIA {scores[0]} ($y_1$), {scores[1]} ($y_2$)"
     except CannotDrawError:
         return "not measured"
 
 
-def _neurons(facts: Facts) -> str:
+def _neurons(view: RunView) -> str:
     try:
-        return f"{len(facts.run.result('k2.neurons').table('shared'))} shared neurons"
+        return f"{len(view.run.result('k2.neurons').table('shared'))} shared neurons"
     except CannotDrawError:
         return "neurons not measured"
 
 
-def _flag(facts: Facts) -> str:
-    scores = [_score(facts, "k2.flag", f"flag_{case}", case) for case in ("y1", "y2")]
+def _flag(view: RunView) -> str:
+    scores = [_score(view, "k2.flag", f"flag_{case}", case) for case in ("y1", "y2")]
     return f"{scores[0]} ($y_1$), {scores[1][5:]} ($y_2$)" if all(scores) else ""
 
 
-def _roles(facts: Facts) -> str:
+def _roles(view: RunView) -> str:
     """The roles in words: their values, or that they were not found and why."""
     said = []
     for name in ROLES:
         try:
-            facts.value(name)
+            view.value(name)
         except CannotDrawError as missing:
             said.append(str(missing))
             continue
-        row = facts.roles[name]
+        row = view.roles[name]
         weak = " (weak)" if row["margin"] < row["noise"] else ""
-        said.append(f"{words(name).removeprefix('set of ')} {facts.spelled(name)}{weak}, from {row['source']}")
+        said.append(f"{words(name).removeprefix('set of ')} {view.spelled(name)}{weak}, from {row['source']}")
     text = "; ".join(said)
     return f"{text[0].upper()}{text[1:]}."

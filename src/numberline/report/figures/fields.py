@@ -7,37 +7,37 @@ from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 
 from numberline.report import panels, style
-from numberline.report.facts import Facts
 from numberline.report.figure import Drawing, caption, figure
-from numberline.report.stored import CannotDrawError, Row
-from numberline.report.words import number
+from numberline.report.formatting import number
+from numberline.report.view import RunView
+from numberline.results.stored import CannotDrawError, Row
 
 CASES = ("y1", "y2")
 ACROSS = 6
 
 
 @figure("app-rf-shared", needs=("k2.fields",))
-def shared_fields(facts: Facts) -> Drawing:
+def shared_fields(view: RunView) -> Drawing:
     """Receptive fields of the shared neurons."""
-    table = facts.run.result("k2.fields").table("fields").where(group="shared")
+    table = view.run.result("k2.fields").table("fields").where(group="shared")
     if not len(table):
         raise CannotDrawError("there are no shared neurons: no neuron is in the top 20 of both cases")
     layers = sorted(set(table.array("layer").tolist()))
     groups = [(f"MLP {layer}", sorted(table.where(layer=layer), key=lambda row: row["rank"])) for layer in layers]
-    stages = facts.run.result("k2.fields").table("stages")
+    stages = view.run.result("k2.fields").table("stages")
     said = "; ".join(
         f"MLP {row['layer']}: {row['neurons']} neurons, on average active (above half the peak) on "
         f"{number(row['active'])} of the grid, and the sign of y2 − y1 explains R² = {number(row['comparator'])}"
         for row in stages
     )
     lead = f"Receptive fields of the {len(table)} shared neurons, ordered by worst-case attribution rank in each MLP"
-    return _sheet(facts, groups, lead, f"{said}.")
+    return _sheet(view, groups, lead, f"{said}.")
 
 
 @figure("app-rf-exclusive", needs=("k2.fields",))
-def exclusive_fields(facts: Facts) -> Drawing:
+def exclusive_fields(view: RunView) -> Drawing:
     """Receptive fields of neurons that matter in one case only."""
-    table = facts.run.result("k2.fields").table("fields")
+    table = view.run.result("k2.fields").table("fields")
     groups = [(style.CASE_TITLE[case], list(table.where(group=case))) for case in CASES]
     if not any(rows for _, rows in groups):
         raise CannotDrawError("no neuron is in the top 20 of one case only")
@@ -49,10 +49,10 @@ def exclusive_fields(facts: Facts) -> Drawing:
         "Receptive fields of the highest-ranked neurons that are in the top 20 of one perturbation case only: y1 "
         "perturbed (top) and y2 perturbed (bottom)"
     )
-    return _sheet(facts, groups, lead, f"{said}.")
+    return _sheet(view, groups, lead, f"{said}.")
 
 
-def _sheet(facts: Facts, groups: Sequence[tuple[str, Sequence[Row]]], lead: str, said: str) -> Drawing:
+def _sheet(view: RunView, groups: Sequence[tuple[str, Sequence[Row]]], lead: str, said: str) -> Drawing:
     """Fields in rows by group, at most six across."""
     lines = [
         (name if not start else "", rows[start : start + ACROSS])
@@ -68,7 +68,7 @@ def _sheet(facts: Facts, groups: Sequence[tuple[str, Sequence[Row]]], lead: str,
         for place in grid[down, len(rows) :]:
             place.set_axis_off()
         for place, row in zip(grid[down], rows, strict=False):
-            image = draw_field(place, facts, row)
+            image = draw_field(place, view, row)
         grid[down, 0].set_ylabel(f"{name}\n$y_2$" if name else "$y_2$")
         for place in grid[down, : len(rows)]:
             below = down + 1 < len(lines) and place.get_subplotspec().colspan.start < len(lines[down + 1][1])
@@ -76,18 +76,18 @@ def _sheet(facts: Facts, groups: Sequence[tuple[str, Sequence[Row]]], lead: str,
                 place.set_xlabel("$y_1$")
                 place.tick_params(labelbottom=True)
     panels.colour_bar(list(grid.ravel()), image, "activation / peak")
-    axis = facts.run.result("k2.fields").tensor("axis")
+    axis = view.run.result("k2.fields").tensor("axis")
     stride = int(axis[1] - axis[0]) if len(axis) > 1 else 0
     how = (
         f"Each field is the post-activation value at y2's position over a grid of prompts with stride {stride}, "
         "divided by its peak; the dashed line is y1 = y2."
     )
-    return Drawing(page, caption(facts, lead, [how, said]))
+    return Drawing(page, caption(view, lead, [how, said]))
 
 
-def draw_field(axes: Axes, facts: Facts, row: Row) -> AxesImage:
+def draw_field(axes: Axes, view: RunView, row: Row) -> AxesImage:
     """One neuron's field, named."""
-    result = facts.run.result("k2.fields")
+    result = view.run.result("k2.fields")
     listed = result.table("fields").rows
     place = next(i for i, other in enumerate(listed) if (other["group"], other["rank"]) == (row["group"], row["rank"]))
     field = np.asarray(result.tensor("fields")[place])

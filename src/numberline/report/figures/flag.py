@@ -4,26 +4,26 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
-from numberline.report.facts import Facts
 from numberline.report.figure import Drawing, Panel, compose, figure
-from numberline.report.stored import Row
-from numberline.report.words import count, estimate, number, percent
+from numberline.report.formatting import count, estimate, number, percent
+from numberline.report.view import RunView
+from numberline.results.stored import Row
 
 CASES = ("y1", "y2")
 OTHER = {"y1": "y2", "y2": "y1"}
 
 
 @figure("app-l15-direction", needs=("k2.flag",))
-def flag_direction(facts: Facts) -> Drawing:
+def flag_direction(view: RunView) -> Drawing:
     """The flag direction across cases, and who writes to it."""
     page = style.page(style.FULL_WIDTH, 2.4)
     axes = page.subplot_mosaic([["a", "b", "c"]], width_ratios=[1.1, 1, 1])
-    lead = f"A rank-one direction in the residual leaving {facts.flag_layer} at the position of y2"
-    return compose(page, facts, axes, {"a": _across, "b": _alignment("y1"), "c": _alignment("y2")}, lead)
+    lead = f"A rank-one direction in the residual leaving {view.flag_layer} at the position of y2"
+    return compose(page, view, axes, {"a": _across, "b": _alignment("y1"), "c": _alignment("y2")}, lead)
 
 
-def _across(axes: Axes, facts: Facts) -> str:
-    table = facts.run.result("k2.flag").table("patches").where(examples="evaluation", metric="iia")
+def _across(axes: Axes, view: RunView) -> str:
+    table = view.run.result("k2.flag").table("patches").where(examples="evaluation", metric="iia")
     kinds = {
         "fitted, same case": {case: f"flag_{case}" for case in CASES},
         "fitted, other case": {case: f"flag_{OTHER[case]}" for case in CASES},
@@ -47,7 +47,7 @@ def _across(axes: Axes, facts: Facts) -> str:
         f"{number(table.one(case=case, condition='random')['mean'])}"
         for case in CASES
     )
-    cosine = facts.run.result("k2.flag").table("cosines").rows[0]["cosine"]
+    cosine = view.run.result("k2.flag").table("cosines").rows[0]["cosine"]
     return (
         f"IIA of the direction fitted in the case it is evaluated on, or in the other case, and of the full-rank "
         f"patch: {said}; n = {count(table.rows[0]['n'])}. The two directions have cosine {number(cosine)}."
@@ -55,8 +55,8 @@ def _across(axes: Axes, facts: Facts) -> str:
 
 
 def _alignment(case: str) -> Panel:
-    def panel(axes: Axes, facts: Facts) -> str:
-        table = facts.run.result("k2.flag").table("alignment").where(fitted=case)
+    def panel(axes: Axes, view: RunView) -> str:
+        table = view.run.result("k2.flag").table("alignment").where(fitted=case)
         rho, shared = table.array("rho"), table.array("shared").astype(bool)
         axes.hist(rho, bins=40, color=style.COLOURS["random"], log=True)
         for number_, value in enumerate(rho[shared]):

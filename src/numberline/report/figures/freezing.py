@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
-from numberline.report.stored import Row, Table
-from numberline.report.words import estimate
+from numberline.report.formatting import estimate
+from numberline.results.stored import Row, Table
 
 
 def by_case(axes: Axes, table: Table, column: str, names: Mapping[str, str], headroom: float = 0.22) -> None:

@@ -3,19 +3,19 @@
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
-from numberline.report.facts import Facts
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.number import rising
-from numberline.report.stored import Row, StoredResult, Table
-from numberline.report.words import count, estimate, number
+from numberline.report.formatting import count, estimate, number
+from numberline.report.view import RunView
+from numberline.results.stored import Row, StoredResult, Table
 
 NAMES = {"full": "full rank", "u": "$u$", "pc1": "PC1", "v2": "$v_2$", "das": "DAS", "random": "random"}
 
 
 @figure("app-u-layers", needs=("k2.layers",))
-def u_layers(facts: Facts) -> Drawing:
+def u_layers(view: RunView) -> Drawing:
     """u refitted at every layer up to the number layer."""
-    result = facts.run.result("k2.layers")
+    result = view.run.result("k2.layers")
     layers = sorted(set(result.table("patches").array("layer").tolist()))
     last = layers[-1]
     # The paper shows layers 3, 7 and 13 of 13: early, middle, last.
@@ -27,12 +27,12 @@ def u_layers(facts: Facts) -> Drawing:
     for letter in "cde"[len(shown) :]:
         axes[letter].remove()
     lead = f"The number representation at layers {layers[0]} to {last}, with u refitted at each layer"
-    return compose(page, facts, axes, chosen, lead)
+    return compose(page, view, axes, chosen, lead)
 
 
 def _by_layer(case: str, conditions: tuple[str, ...]) -> Panel:
-    def panel(axes: Axes, facts: Facts) -> str:
-        table = facts.run.result("k2.layers").table("patches")
+    def panel(axes: Axes, view: RunView) -> str:
+        table = view.run.result("k2.layers").table("patches")
         rows = table.where(case=case, position=case, metric="iia", examples="evaluation")
         said = []
         for place, condition in enumerate(conditions):
@@ -66,8 +66,8 @@ def _ticks(layers: list[int]) -> list[int]:
 
 
 def _component(layer: int) -> Panel:
-    def panel(axes: Axes, facts: Facts) -> str:
-        result = facts.run.result("k2.layers")
+    def panel(axes: Axes, view: RunView) -> str:
+        result = view.run.result("k2.layers")
         table = result.table("components").where(layer=layer, position="y1", direction="u")
         fit = result.table("log_fits").one(layer=layer, position="y1", direction="u")
         panels.components(axes, table, "mean per value", style.COLOURS["u"])
@@ -80,18 +80,18 @@ def _component(layer: int) -> Panel:
 
 
 @figure("app-three-digit", needs=("k2.three_digit",))
-def three_digit(facts: Facts) -> Drawing:
+def three_digit(view: RunView) -> Drawing:
     """The number representations with three-digit operands."""
     page = style.page(style.FULL_WIDTH, 2.35)
     axes = page.subplot_mosaic([["a", "b", "c"]], width_ratios=[1, 1, 1.5])
     panels_ = {"a": _binned("y1", "u"), "b": _binned("y2", "v2"), "c": _three_digit_iia}
-    lead = f"The number representations at {facts.number_layer} with three-digit operands"
-    return compose(page, facts, axes, panels_, lead)
+    lead = f"The number representations at {view.number_layer} with three-digit operands"
+    return compose(page, view, axes, panels_, lead)
 
 
 def _binned(position: str, direction: str) -> Panel:
-    def panel(axes: Axes, facts: Facts) -> str:
-        result = facts.run.result("k2.three_digit")
+    def panel(axes: Axes, view: RunView) -> str:
+        result = view.run.result("k2.three_digit")
         table = result.table("components").where(position=position, direction=direction)
         fit = result.table("log_fits").one(position=position, direction=direction)
         symbol = f"$y_{position[1]}$"
@@ -108,8 +108,8 @@ def _binned(position: str, direction: str) -> Panel:
     return panel
 
 
-def _three_digit_iia(axes: Axes, facts: Facts) -> str:
-    result = facts.run.result("k2.three_digit")
+def _three_digit_iia(axes: Axes, view: RunView) -> str:
+    result = view.run.result("k2.three_digit")
     table = result.table("patches").where(metric="iia", examples="evaluation")
     first = [("y1", name) for name in ("full", "u", "pc1", "random")]
     second = [("y2", name) for name in ("full", "v2", "random")]
@@ -148,18 +148,18 @@ def _stability(result: StoredResult) -> str:
 
 
 @figure("app-v2-shortcut", needs=("k2.shortcut",))
-def shortcut(facts: Facts) -> Drawing:
+def shortcut(view: RunView) -> Drawing:
     """The learned alternative to v2 follows the outcome."""
     page = style.page(style.FULL_WIDTH, 2.35)
     axes = page.subplot_mosaic([["a", "b", "c"]], width_ratios=[1, 1, 0.9])
     panels_ = {"a": _groups("das"), "b": _groups("v2"), "c": _shortcut_iia}
-    lead = f"The residual leaving {facts.number_layer} at the position of y2, coloured by which number is larger"
-    return compose(page, facts, axes, panels_, lead)
+    lead = f"The residual leaving {view.number_layer} at the position of y2, coloured by which number is larger"
+    return compose(page, view, axes, panels_, lead)
 
 
 def _groups(direction: str) -> Panel:
-    def panel(axes: Axes, facts: Facts) -> str:
-        result = facts.run.result("k2.shortcut")
+    def panel(axes: Axes, view: RunView) -> str:
+        result = view.run.result("k2.shortcut")
         operands = result.tensor("operands")
         along = result.tensor("projections")[:, ("das", "v2").index(direction)]
         panels.groups(axes, operands[:, 1], along, operands[:, 0] > operands[:, 1], ("$y_1>y_2$", "$y_2>y_1$"))
@@ -181,8 +181,8 @@ def _groups(direction: str) -> Panel:
     return panel
 
 
-def _shortcut_iia(axes: Axes, facts: Facts) -> str:
-    result = facts.run.result("k2.shortcut")
+def _shortcut_iia(axes: Axes, view: RunView) -> str:
+    result = view.run.result("k2.shortcut")
     table = result.table("patches").where(metric="iia", examples="evaluation")
     rows, said = _bars_over(axes, table, [("y2", name) for name in ("full", "das", "v2", "random")])
     panels.unit_range(axes)

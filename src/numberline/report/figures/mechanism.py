@@ -4,11 +4,11 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
-from numberline.report.facts import Facts
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.fields import draw_field
-from numberline.report.stored import CannotDrawError, Row, Table
-from numberline.report.words import count, estimate, number
+from numberline.report.formatting import count, estimate, number
+from numberline.report.view import RunView
+from numberline.results.stored import CannotDrawError, Row, Table
 
 CASES = ("y1", "y2")
 SHOWN = 2
@@ -16,27 +16,27 @@ SHOWN = 2
 
 
 @figure("comparison-mechanism", needs=("k2.neurons", "k2.fields", "k2.flag"))
-def comparison_mechanism(facts: Facts) -> Drawing:
+def comparison_mechanism(view: RunView) -> Drawing:
     """Local comparisons on the plane are combined into one flag."""
     page = style.page(style.FULL_WIDTH, 4.1)
     axes = style.rows(page, ("abBcC", "de"), (0.85, 1), {0: (1.25, 1, 1, 1, 1)})
     second = {"b": axes.pop("B"), "c": axes.pop("C")}
     chosen = {"a": _directions, "b": _fields(0, second["b"]), "c": _fields(-1, second["c"]), "d": _flag, "e": _frozen}
     lead = "The model compares by combining local comparisons on the (v1, v2) plane"
-    return compose(page, facts, axes, chosen, lead)
+    return compose(page, view, axes, chosen, lead)
 
 
-def _shared(facts: Facts) -> Table:
-    table = facts.run.result("k2.fields").table("fields").where(group="shared")
+def _shared(view: RunView) -> Table:
+    table = view.run.result("k2.fields").table("fields").where(group="shared")
     if not len(table):
         raise CannotDrawError("no neuron is in the top 20 of both cases")
     return table
 
 
-def _directions(axes: Axes, facts: Facts) -> str:
-    first = int(min(_shared(facts).array("layer")))
-    names = {row["neuron"] for row in _shared(facts).where(layer=first)}
-    table = facts.run.result("k2.fields").table("directions").where(layer=first)
+def _directions(axes: Axes, view: RunView) -> str:
+    first = int(min(_shared(view).array("layer")))
+    names = {row["neuron"] for row in _shared(view).where(layer=first)}
+    table = view.run.result("k2.fields").table("directions").where(layer=first)
     table = Table(table.name, tuple(row for row in table if row["neuron"] in names), table.columns)
     longest = max((np.hypot(row["v1"], row["v2_perp"]) for row in table), default=1.0)
     shades = {"gate": style.COLOURS["v1"], "up": style.COLOURS["flag"]}
@@ -65,9 +65,9 @@ def _directions(axes: Axes, facts: Facts) -> str:
 def _fields(stage: int, beside: Axes) -> Panel:
     """Two fields of the first stage (the most local) or of the last (the best comparators)."""
 
-    def panel(axes: Axes, facts: Facts) -> str:
+    def panel(axes: Axes, view: RunView) -> str:
         beside.set_axis_off()  # until there is something in it
-        table = _shared(facts)
+        table = _shared(view)
         layers = sorted(set(table.array("layer").tolist()))
         if stage and len(layers) < 2:
             axes.set_box_aspect(1)
@@ -77,7 +77,7 @@ def _fields(stage: int, beside: Axes) -> Panel:
         best = sorted(own, key=lambda row: -row["comparator"] if stage else row["active"])[:SHOWN]
         for place, row in zip((axes, beside), best, strict=False):
             place.set_axis_on()
-            draw_field(place, facts, row)
+            draw_field(place, view, row)
             place.set_title("")
             place.set_xlabel("$y_1$")
             place.text(0.96, 0.05, f"#{row['neuron']}", transform=place.transAxes, ha="right", fontsize=6,
@@ -100,28 +100,28 @@ def _describe(row: Row) -> str:
     )
 
 
-def _flag(axes: Axes, facts: Facts) -> str:
-    result = facts.run.result("k2.flag")
+def _flag(axes: Axes, view: RunView) -> str:
+    result = view.run.result("k2.flag")
     table = result.table("cloud")
     y1, y2, along = table.array("y1"), table.array("y2"), table.array("flag_y1")
     bins = np.linspace(float(along.min()), float(along.max()), 50).tolist()
     for wins, case, label in ((y1 > y2, "y1", "$y_1>y_2$"), (y2 > y1, "y2", "$y_2>y_1$")):
         axes.hist(along[wins], bins=bins, color=style.colour(case), alpha=0.65, label=label)
-    axes.set(xlabel=f"component along the flag ({facts.flag_layer})", ylabel="prompts")
+    axes.set(xlabel=f"component along the flag ({view.flag_layer})", ylabel="prompts")
     low, high = axes.get_ylim()
     axes.set_ylim(low, high * 1.2)
     axes.legend(loc="upper center", ncols=2)
     axes.set_title("the flag at $y_2$", loc="left")
     row = result.table("separation").one(fitted="y1")
     return (
-        f"{count(len(table))} prompts on the direction fitted in the residual leaving {facts.flag_layer} with y1 "
+        f"{count(len(table))} prompts on the direction fitted in the residual leaving {view.flag_layer} with y1 "
         f"perturbed; a threshold tells the larger number with accuracy {estimate(row)}."
     )
 
 
-def _frozen(axes: Axes, facts: Facts) -> str:
-    table = facts.run.result("k2.flag").table("frozen").where(metric="iia")
-    sets = facts.run.result("k2.neurons").table("sets").where(metric="iia", frozen="shared")
+def _frozen(axes: Axes, view: RunView) -> str:
+    table = view.run.result("k2.flag").table("frozen").where(metric="iia")
+    sets = view.run.result("k2.neurons").table("sets").where(metric="iia", frozen="shared")
     size = int(max(sets.array("k")))
     names = {
         "plane": "$(v_1,v_2)$\nplane",

@@ -6,11 +6,11 @@ from matplotlib.image import AxesImage
 from matplotlib.ticker import FixedLocator
 
 from numberline.report import panels, style
-from numberline.report.facts import Facts, join
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.freezing import block_bars, by_case, depth_curves, mean_over_draws
-from numberline.report.stored import Array, CannotDrawError, Table
-from numberline.report.words import count, estimate, number
+from numberline.report.formatting import count, estimate, number
+from numberline.report.view import RunView, join
+from numberline.results.stored import Array, CannotDrawError, Table
 
 CASES = ("y1", "y2")
 CLIPPED = 3.0
@@ -18,27 +18,27 @@ CLIPPED = 3.0
 
 
 @figure("app-mlp-freeze", needs=("k2.freeze",))
-def mlp_freeze(facts: Facts) -> Drawing:
+def mlp_freeze(view: RunView) -> Drawing:
     """Freezing sub-blocks and injecting MLPs."""
     page = style.page(style.FULL_WIDTH, 2.5)
     axes = page.subplot_mosaic([["a", "b"]], width_ratios=[1.25, 1])
     lead = "What freezing a sub-block takes from the plane patch, and what MLPs alone give, at the position of y2"
-    return compose(page, facts, axes, {"a": _frozen, "b": _injected}, lead)
+    return compose(page, view, axes, {"a": _frozen, "b": _injected}, lead)
 
 
-def _frozen(axes: Axes, facts: Facts) -> str:
-    table = facts.run.result("k2.freeze").table("freeze").where(metric="iia")
+def _frozen(axes: Axes, view: RunView) -> str:
+    table = view.run.result("k2.freeze").table("freeze").where(metric="iia")
     said = block_bars(axes, table)
     axes.set_title("plane patch, one part frozen", loc="left")
-    layer = facts.transport_layer
+    layer = view.transport_layer
     return (
         f"IIA of the rank-two (v1, v2) plane patch when one sub-block's output at y2 is frozen to its corrupted value. "
         f"{said}. The attention of {layer} is left out: it lies before the patch. n = {count(table.rows[0]['n'])}."
     )
 
 
-def _injected(axes: Axes, facts: Facts) -> str:
-    found = facts.run.result("k2.freeze").table("inject").where(metric="iia")
+def _injected(axes: Axes, view: RunView) -> str:
+    found = view.run.result("k2.freeze").table("inject").where(metric="iia")
     rows = tuple({**row, "mlps": "+".join(map(str, row["layers"]))} for row in found)
     table = Table(found.name, rows, (*found.columns, "mlps"))
     by_case(axes, table, "mlps", {name: f"MLP\n{name}" for name in table.unique("mlps")})
@@ -52,16 +52,16 @@ def _injected(axes: Axes, facts: Facts) -> str:
 
 
 @figure("app-attribution", needs=("k2.neurons",))
-def attribution(facts: Facts) -> Drawing:
+def attribution(view: RunView) -> Drawing:
     """Attribution of all neurons, and freezing the best."""
     page = style.page(style.FULL_WIDTH, 2.6)
     axes = page.subplot_mosaic([["a", "b", "c"]], width_ratios=[1, 1.15, 1])
-    lead = f"Neurons of MLP {facts.spelled('comparator_mlps')} at the position of y2"
-    return compose(page, facts, axes, {"a": _scores, "b": _depths, "c": _sets}, lead)
+    lead = f"Neurons of MLP {view.spelled('comparator_mlps')} at the position of y2"
+    return compose(page, view, axes, {"a": _scores, "b": _depths, "c": _sets}, lead)
 
 
-def _scores(axes: Axes, facts: Facts) -> str:
-    result = facts.run.result("k2.neurons")
+def _scores(axes: Axes, view: RunView) -> str:
+    result = view.run.result("k2.neurons")
     table = result.table("scores")
     y1, y2, shared = table.array("y1"), table.array("y2"), table.array("shared").astype(bool)
     largest = max(panels.signed_range(y1, y2), 1e-9)
@@ -104,8 +104,8 @@ def by_layer(shared: Table) -> str:
     return join([f"{len(shared.where(layer=layer))} in MLP {layer}" for layer in layers])
 
 
-def _depths(axes: Axes, facts: Facts) -> str:
-    result = facts.run.result("k2.neurons")
+def _depths(axes: Axes, view: RunView) -> str:
+    result = view.run.result("k2.neurons")
     table = result.table("freeze").where(metric="iia")
     said = depth_curves(axes, table, result.table("sets").where(metric="iia"))
     axes.set_title("top $k$ against random $k$", loc="left")
@@ -116,8 +116,8 @@ def _depths(axes: Axes, facts: Facts) -> str:
     )
 
 
-def _sets(axes: Axes, facts: Facts) -> str:
-    table = facts.run.result("k2.neurons").table("sets").where(metric="iia")
+def _sets(axes: Axes, view: RunView) -> str:
+    table = view.run.result("k2.neurons").table("sets").where(metric="iia")
     size = int(max(table.where(frozen="shared").array("k")))
     names = {
         "none": "none",
@@ -142,24 +142,24 @@ def _sets(axes: Axes, facts: Facts) -> str:
 
 
 @figure("app-connectivity", needs=("k2.connectivity",))
-def connectivity(facts: Facts) -> Drawing:
+def connectivity(view: RunView) -> Drawing:
     """Causal edges and virtual weights among the shared neurons."""
     page = style.page(style.FULL_WIDTH, 2.7)
     axes = page.subplot_mosaic("abc")
-    layers = facts.spelled("comparator_mlps")
+    layers = view.spelled("comparator_mlps")
     lead = f"From the shared neurons of earlier comparator MLPs (rows) to those of later ones (columns; MLP {layers})"
-    return compose(page, facts, axes, {"a": _edges("y1"), "b": _edges("y2"), "c": _weights}, lead)
+    return compose(page, view, axes, {"a": _edges("y1"), "b": _edges("y2"), "c": _weights}, lead)
 
 
 def _edges(case: str) -> Panel:
-    def panel(axes: Axes, facts: Facts) -> str:
-        result = facts.run.result("k2.connectivity")
+    def panel(axes: Axes, view: RunView) -> str:
+        result = view.run.result("k2.connectivity")
         table, both = result.table("edges").where(case=case), result.tensor("edges")
         matrix = both[CASES.index(case)]
         # A later neuron that hardly varies makes edges of thousands of its deviations: they must not hide the rest.
         limit = panels.signed_range(both)
         shown = limit if limit <= 3 * CLIPPED else CLIPPED
-        image = _matrix(axes, facts, matrix, shown)
+        image = _matrix(axes, view, matrix, shown)
         axes.set_title(f"edges, {style.CASE_TITLE[case]}", loc="left")
         panels.colour_bar(axes, image, "shift (s.d.)")
         strongest = max(table, key=lambda row: abs(row["mean"]))
@@ -173,9 +173,9 @@ def _edges(case: str) -> Panel:
     return panel
 
 
-def _weights(axes: Axes, facts: Facts) -> str:
-    matrix = facts.run.result("k2.connectivity").tensor("weights")
-    image = _matrix(axes, facts, matrix, panels.signed_range(matrix))
+def _weights(axes: Axes, view: RunView) -> str:
+    matrix = view.run.result("k2.connectivity").tensor("weights")
+    image = _matrix(axes, view, matrix, panels.signed_range(matrix))
     axes.set_title("virtual weights (gate)", loc="left")
     panels.colour_bar(axes, image, "cosine")
     return (
@@ -185,10 +185,10 @@ def _weights(axes: Axes, facts: Facts) -> str:
     )
 
 
-def _matrix(axes: Axes, facts: Facts, matrix: Array, limit: float) -> AxesImage:
+def _matrix(axes: Axes, view: RunView, matrix: Array, limit: float) -> AxesImage:
     if not matrix.size:
         raise CannotDrawError("there are no shared neurons in two comparator MLPs")
-    result = facts.run.result("k2.connectivity")
+    result = view.run.result("k2.connectivity")
     image = axes.imshow(matrix, cmap=style.SIGNED_MAP, vmin=-limit, vmax=limit, aspect="auto")
     sources, targets = result.tensor("sources"), result.tensor("targets")
     small = 6.0 if max(len(sources), len(targets)) <= 8 else 5.0

@@ -4,40 +4,40 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
-from numberline.report.facts import Facts
 from numberline.report.figure import Drawing, compose, figure
-from numberline.report.stored import Array, Row, StoredResult, Table
-from numberline.report.words import count, estimate, number, percent
+from numberline.report.formatting import count, estimate, number, percent
+from numberline.report.view import RunView
+from numberline.results.stored import Array, Row, StoredResult, Table
 
 COMPONENT = "component (standardized)"
 SPELLED = {"full": "full rank", "pc1": "PC1"}
 
 
 @figure("number-reps", needs=("k2.number", "k2.heads", "k2.transport"))
-def number_reps(facts: Facts) -> Drawing:
+def number_reps(view: RunView) -> Drawing:
     """A single causal direction for numbers controls the comparison."""
     page = style.page(style.FULL_WIDTH, 4.4)
     axes = style.rows(page, ("abc", "def"), (1, 1), {0: (1.15, 1, 1)})
     chosen = {"a": _cloud, "b": _first, "c": _second, "d": attention, "e": _heads, "f": _directions}
-    return compose(page, facts, axes, chosen, "A single causal direction for each number controls the comparison")
+    return compose(page, view, axes, chosen, "A single causal direction for each number controls the comparison")
 
 
 @figure("app-u-manifold", needs=("k2.number",))
-def u_manifold(facts: Facts) -> Drawing:
+def u_manifold(view: RunView) -> Drawing:
     """u in the geometry of the number layer."""
     page = style.page(5.6, 2.5)
     axes = page.subplot_mosaic("ab")
-    lead = f"The residual leaving {facts.number_layer} at the position of y1, one point per value of y1"
-    return compose(page, facts, axes, {"a": _manifold, "b": _component_u}, lead)
+    lead = f"The residual leaving {view.number_layer} at the position of y1, one point per value of y1"
+    return compose(page, view, axes, {"a": _manifold, "b": _component_u}, lead)
 
 
 @figure("app-u-vs-pc1", needs=("k2.number",))
-def u_against_pc1(facts: Facts) -> Drawing:
+def u_against_pc1(view: RunView) -> Drawing:
     """u against the first principal component."""
     page = style.page(5.6, 4.2)
     axes = page.subplot_mosaic("ab;cd")
-    lead = f"The residual leaving {facts.number_layer} at the position of y1, with y1 perturbed"
-    return compose(page, facts, axes, {"a": _iia, "b": _recovery, "c": _both, "d": _variance}, lead)
+    lead = f"The residual leaving {view.number_layer} at the position of y1, with y1 perturbed"
+    return compose(page, view, axes, {"a": _iia, "b": _recovery, "c": _both, "d": _variance}, lead)
 
 
 def _plane(axes: Axes, result: StoredResult, points: Array | None = None) -> float:
@@ -50,22 +50,22 @@ def _plane(axes: Axes, result: StoredResult, points: Array | None = None) -> flo
     return panels.manifold(axes, points, result.tensor("operands")[:, 0], (values, means), shadow, "y1", names)
 
 
-def _cloud(axes: Axes, facts: Facts) -> str:
+def _cloud(axes: Axes, view: RunView) -> str:
     """The cloud at y1 on PC1 and PC3."""
-    result = facts.run.result("k2.number")
+    result = view.run.result("k2.number")
     points = result.tensor("projections_y1")[:, [1, 3]]
     share = _plane(axes, result, points)
-    axes.set_title(f"{facts.number_layer} residual at $y_1$", loc="left")
+    axes.set_title(f"{view.number_layer} residual at $y_1$", loc="left")
     return (
-        f"The residual leaving {facts.number_layer} at y1's position on its first and third principal components, "
+        f"The residual leaving {view.number_layer} at y1's position on its first and third principal components, "
         f"{count(len(points))} prompts coloured by y1, with the smoothed mean position along y1 (line) and the "
         f"direction of u's projection (arrow; {percent(share)} of u's norm lies in this plane)."
     )
 
 
-def _manifold(axes: Axes, facts: Facts) -> str:
+def _manifold(axes: Axes, view: RunView) -> str:
     """One point per value of y1 on PC1 and PC3."""
-    share = _plane(axes, facts.run.result("k2.number"))
+    share = _plane(axes, view.run.result("k2.number"))
     axes.set_title("mean per value", loc="left")
     return (
         "Projection on the first and third principal components, coloured by y1, with the smoothed mean position along "
@@ -73,8 +73,8 @@ def _manifold(axes: Axes, facts: Facts) -> str:
     )
 
 
-def _component_u(axes: Axes, facts: Facts) -> str:
-    result = facts.run.result("k2.number")
+def _component_u(axes: Axes, view: RunView) -> str:
+    result = view.run.result("k2.number")
     table = result.table("components").where(position="y1", direction="u")
     fit = result.table("log_fits").one(position="y1", direction="u")
     panels.components(axes, table, "mean per value", style.COLOURS["u"])
@@ -92,26 +92,26 @@ def standardized(axes: Axes, table: Table, name: str) -> None:
     )
 
 
-def _first(axes: Axes, facts: Facts) -> str:
-    u = facts.run.result("k2.number").table("components").where(position="y1", direction="u")
-    v1 = facts.run.result("k2.transport").table("components").where(direction="v1")
+def _first(axes: Axes, view: RunView) -> str:
+    u = view.run.result("k2.number").table("components").where(position="y1", direction="u")
+    v1 = view.run.result("k2.transport").table("components").where(direction="v1")
     standardized(axes, u, "u")
     standardized(axes, v1, "v1")
     axes.set(xlabel="$y_1$", ylabel=COMPONENT)
     axes.legend(loc="upper left")
     axes.set_title("components on $u$ and $v_1$", loc="left")
     return (
-        f"Components along u ({facts.number_layer}, at y1) and v1 (output of {facts.transport_head}, at y2) against "
+        f"Components along u ({view.number_layer}, at y1) and v1 (output of {view.transport_head}, at y2) against "
         f"y1, as per-value means; rank correlation with y1: u {number(rising(u))}, v1 {number(rising(v1))}."
     )
 
 
-def _second(axes: Axes, facts: Facts) -> str:
-    v2 = facts.run.result("k2.number").table("components").where(position="y2", direction="v2")
+def _second(axes: Axes, view: RunView) -> str:
+    v2 = view.run.result("k2.number").table("components").where(position="y2", direction="v2")
     standardized(axes, v2, "v2")
     axes.set(xlabel="$y_2$", ylabel=COMPONENT)
     axes.set_title("component on $v_2$", loc="left")
-    return f"Component along v2 ({facts.number_layer}, at y2) against y2; rank correlation {number(rising(v2))}."
+    return f"Component along v2 ({view.number_layer}, at y2) against y2; rank correlation {number(rising(v2))}."
 
 
 def rising(table: Table) -> float:
@@ -120,9 +120,9 @@ def rising(table: Table) -> float:
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1]) if len(table) > 1 else float("nan")
 
 
-def attention(axes: Axes, facts: Facts) -> str:
+def attention(axes: Axes, view: RunView) -> str:
     """Attention of the transport head from y2 to y1's tokens, by the value of y1."""
-    table = facts.run.result("k2.transport").table("attention")
+    table = view.run.result("k2.transport").table("attention")
     labels = {"y1": ("$y_1$, last digit", style.COLOURS["v1"]), "y1.first": ("$y_1$, first digit", style.SKY)}
     for token, (label, colour) in labels.items():
         rows = table.where(token=token)
@@ -131,17 +131,17 @@ def attention(axes: Axes, facts: Facts) -> str:
     axes.set(xlabel="$y_1$", ylabel="attention weight", ylim=(-0.02, 1.19))
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
     axes.legend(loc="upper right", ncols=2, handletextpad=0.1, columnspacing=0.8)
-    axes.set_title(f"attention of {facts.transport_head} to $y_1$", loc="left")
+    axes.set_title(f"attention of {view.transport_head} to $y_1$", loc="left")
     rows = table.where(token="y1")
     return (
-        f"Attention of head {facts.transport_head} from y2's position to y1's last token, by the value of y1: mean "
+        f"Attention of head {view.transport_head} from y2's position to y1's last token, by the value of y1: mean "
         f"{number(float(rows.array('mean').mean()))}, from {number(float(rows.array('mean').min()))} to "
         f"{number(float(rows.array('mean').max()))}."
     )
 
 
-def _heads(axes: Axes, facts: Facts) -> str:
-    table = facts.run.result("k2.heads").table("heads").where(metric="pooled")
+def _heads(axes: Axes, view: RunView) -> str:
+    table = view.run.result("k2.heads").table("heads").where(metric="pooled")
     together, alone, base = (table.where(condition=name) for name in ("with v2", "alone", "v2"))
     baseline = base.one()
     rows = sorted(together, key=lambda row: row["head"])
@@ -171,9 +171,9 @@ def _heads(axes: Axes, facts: Facts) -> str:
     )
 
 
-def _directions(axes: Axes, facts: Facts) -> str:
-    at_layer = facts.run.result("k2.number").table("patches").where(examples="evaluation", metric="iia")
-    at_head = facts.run.result("k2.transport").table("patches").where(examples="evaluation", metric="iia")
+def _directions(axes: Axes, view: RunView) -> str:
+    at_layer = view.run.result("k2.number").table("patches").where(examples="evaluation", metric="iia")
+    at_head = view.run.result("k2.transport").table("patches").where(examples="evaluation", metric="iia")
     places = [("u", at_layer, "y1", "y1"), ("v1", at_head, "y1", "y2"), ("v2", at_layer, "y2", "y2")]
     series: dict[str, list[Row | None]] = {"direction": [], "full rank": [], "random": []}
     said = []
@@ -185,7 +185,7 @@ def _directions(axes: Axes, facts: Facts) -> str:
         for kind, rows in found.items():
             series[kind].append(rows[0] if rows else None)
         row = table.one(case=case, position=position, condition=name)
-        said.append(f"{name} {estimate(row)} ({_fitted(facts, name, case, position)} on the fitting examples)")
+        said.append(f"{name} {estimate(row)} ({_fitted(view, name, case, position)} on the fitting examples)")
     names = ["$u$\nat $y_1$", "$v_1$\nat $y_2$", "$v_2$\nat $y_2$"]
     colours = {
         "direction": [style.colour(name) for name in ("u", "v1", "v2")],
@@ -202,17 +202,17 @@ def _directions(axes: Axes, facts: Facts) -> str:
     )
 
 
-def _fitted(facts: Facts, name: str, case: str, position: str) -> str:
+def _fitted(view: RunView, name: str, case: str, position: str) -> str:
     """The same direction's IIA on the fitting examples, so that over-fitting shows."""
-    result = facts.run.result("k2.transport" if name == "v1" else "k2.number")
+    result = view.run.result("k2.transport" if name == "v1" else "k2.number")
     rows = result.table("patches").where(
         examples="fitting", metric="iia", case=case, position=position, condition=name
     )  # fmt: skip
     return number(rows.rows[0]["mean"]) if len(rows) else "–"
 
 
-def _patch_bars(axes: Axes, facts: Facts, metric: str) -> tuple[dict[str, Row], str]:
-    table = facts.run.result("k2.number").table("patches")
+def _patch_bars(axes: Axes, view: RunView, metric: str) -> tuple[dict[str, Row], str]:
+    table = view.run.result("k2.number").table("patches")
     rows = table.where(examples="evaluation", metric=metric, case="y1", position="y1")
     conditions = {"full": "full rank", "u": "$u$", "pc1": "PC1", "random": "random"}
     found = {name: rows.one(condition=name) for name in conditions if len(rows.where(condition=name))}
@@ -224,22 +224,22 @@ def _patch_bars(axes: Axes, facts: Facts, metric: str) -> tuple[dict[str, Row], 
     return found, said
 
 
-def _iia(axes: Axes, facts: Facts) -> str:
-    found, said = _patch_bars(axes, facts, "iia")
+def _iia(axes: Axes, view: RunView) -> str:
+    found, said = _patch_bars(axes, view, "iia")
     panels.unit_range(axes)
     axes.set_title("IIA", loc="left")
     return f"IIA of a full-rank patch and of rank-one patches: {said}; n = {count(found['u']['n'])}."
 
 
-def _recovery(axes: Axes, facts: Facts) -> str:
-    _, said = _patch_bars(axes, facts, "pooled")
+def _recovery(axes: Axes, view: RunView) -> str:
+    _, said = _patch_bars(axes, view, "pooled")
     panels.from_zero(axes)
     axes.set_title("position recovery", loc="left")
     return f"Pooled position recovery of the same patches: {said}."
 
 
-def _both(axes: Axes, facts: Facts) -> str:
-    table = facts.run.result("k2.number").table("components").where(position="y1")
+def _both(axes: Axes, view: RunView) -> str:
+    table = view.run.result("k2.number").table("components").where(position="y1")
     u, pc1 = table.where(direction="u"), table.where(direction="pc1")
     panels.components(axes, pc1, "PC1", style.COLOURS["pc1"], "standardized")
     panels.components(axes, u, "$u$", style.COLOURS["u"], "standardized")
@@ -252,8 +252,8 @@ def _both(axes: Axes, facts: Facts) -> str:
     )
 
 
-def _variance(axes: Axes, facts: Facts) -> str:
-    table = facts.run.result("k2.number").table("variance").where(position="y1")
+def _variance(axes: Axes, view: RunView) -> str:
+    table = view.run.result("k2.number").table("variance").where(position="y1")
     own = table.one(direction="u")["share"]
     shares = [row["share"] for row in table if row["direction"].startswith("pc")]
     axes.bar(np.arange(1, len(shares) + 1), shares, 0.8, color=style.COLOURS["pc1"], label="principal components")

@@ -7,11 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from numberline.report import panels, style
-from numberline.report.facts import Facts
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.number import COMPONENT, rising
-from numberline.report.stored import CannotDrawError, Row, Table
-from numberline.report.words import count, estimate, number, percent
+from numberline.report.formatting import count, estimate, number, percent
+from numberline.report.view import RunView
+from numberline.results.stored import CannotDrawError, Row, Table
 
 CASES = ("y1", "y2", "y3")
 DIRECTIONS = ("u1", "u2", "v1", "v2", "v3", "w1", "w2")
@@ -21,41 +21,41 @@ ID = "k3.directions"
 
 
 @figure("app-k3-directions", needs=(ID,))
-def components(facts: Facts) -> Drawing:
+def components(view: RunView) -> Drawing:
     """Components along the directions of three numbers."""
     page = style.page(style.FULL_WIDTH, 1.9)
     axes = page.subplot_mosaic([list("abcde")])
     lead = "Component along each direction of three numbers against the number it carries, as per-value means"
     chosen = {letter: _component(name) for letter, name in zip("abcde", DIRECTIONS[:5], strict=True)}
-    drawing = compose(page, facts, axes, chosen, lead)
+    drawing = compose(page, view, axes, chosen, lead)
     axes["a"].set_ylabel("component")
     return drawing
 
 
 @figure("app-k3-manifolds", needs=(ID,))
-def manifolds(facts: Facts) -> Drawing:
+def manifolds(view: RunView) -> Drawing:
     """The spaces at y3 that hold the three directions."""
     page = style.page(style.FULL_WIDTH, 2.35)
     axes = page.subplot_mosaic([list("abc")])
     lead = "The spaces at y3's position that contain the three directions, each in its top two principal components"
     chosen = {letter: _space(name) for letter, name in zip("abc", ("v1", "v2", "v3"), strict=True)}
-    return compose(page, facts, axes, chosen, lead)
+    return compose(page, view, axes, chosen, lead)
 
 
 @figure("app-k3-dissociation", needs=(ID,))
-def dissociation(facts: Facts) -> Drawing:
+def dissociation(view: RunView) -> Drawing:
     """Each direction in each case: specific to its number."""
     page = style.page(3.6, 2.9)
     lead = "What a rank-one patch of each direction does in each perturbation case, without refitting"
-    return compose(page, facts, {"a": page.subplots()}, {"a": _specificity}, lead)
+    return compose(page, view, {"a": page.subplots()}, {"a": _specificity}, lead)
 
 
 @figure("app-k3-heads", needs=("k3.heads",))
-def heads(facts: Facts) -> Drawing:
+def heads(view: RunView) -> Drawing:
     """Heads at the runner-up's position, three value orders."""
     page = style.page(5.6, 2.5)
     lead = "Which heads carry the numbers to the runner-up's position"
-    return compose(page, facts, {"a": page.subplots()}, {"a": _heads}, lead)
+    return compose(page, view, {"a": page.subplots()}, {"a": _heads}, lead)
 
 
 def symbol(name: str) -> str:
@@ -68,19 +68,19 @@ def shade(name: str) -> str:
     return style.colour(f"y{name[1]}")
 
 
-def site(facts: Facts, name: str) -> str:
+def site(view: RunView, name: str) -> str:
     """Where a direction lives: L13 residual, or the output of L14.H14."""
     if name in ("v1", "v2"):
-        head = facts.spelled(f"transport_head_y{name[1]}")
+        head = view.spelled(f"transport_head_y{name[1]}")
         return f"output of {head}" if head != "not found" else "output of the transport head"
-    layer = facts.spelled("number_layer_k3")
+    layer = view.spelled("number_layer_k3")
     return f"L{layer} residual" if layer != "not found" else "number-layer residual"
 
 
-def transport_layer(facts: Facts) -> str:
+def transport_layer(view: RunView) -> str:
     """In a title: L14, or transport layer."""
     try:
-        return f"L{max(facts.value(f'transport_head_{operand}')[0] for operand in ('y1', 'y2'))}"
+        return f"L{max(view.value(f'transport_head_{operand}')[0] for operand in ('y1', 'y2'))}"
     except CannotDrawError:
         return "transport layer"
 
@@ -91,8 +91,8 @@ def position(name: str) -> str:
 
 
 def _component(name: str) -> Panel:
-    def panel(axes: Axes, facts: Facts) -> str:
-        result = facts.run.result(ID)
+    def panel(axes: Axes, view: RunView) -> str:
+        result = view.run.result(ID)
         table = result.table("components").where(direction=name)
         fit = result.table("log_fits").one(direction=name)
         panels.components(axes, table, "", shade(name))
@@ -100,16 +100,16 @@ def _component(name: str) -> Panel:
         axes.set_xlabel(f"$y_{name[1]}$")
         axes.set_title(f"{symbol(name)} at $y_{position(name)[1]}$", loc="left")
         return (
-            f"{name} in the {site(facts, name)} at the position of {position(name)} (rank correlation with "
+            f"{name} in the {site(view, name)} at the position of {position(name)} (rank correlation with "
             f"y{name[1]} {number(rising(table))}; dotted: p log y{name[1]} + q, R² = {number(fit['r2'])})."
         )
 
     return panel
 
 
-def all_components(axes: Axes, facts: Facts) -> str:
+def all_components(axes: Axes, view: RunView) -> str:
     """v1, v2 and v3 against their numbers, in one panel."""
-    result = facts.run.result(ID)
+    result = view.run.result(ID)
     said = []
     for name in ("v1", "v2", "v3"):
         table = result.table("components").where(direction=name)
@@ -119,14 +119,14 @@ def all_components(axes: Axes, facts: Facts) -> str:
     axes.legend(loc="upper left", handletextpad=0.1)
     axes.set_title("components at $y_3$", loc="left")
     return (
-        f"Components along v1 ({site(facts, 'v1')}), v2 ({site(facts, 'v2')}) and v3 ({site(facts, 'v3')}) at y3's "
+        f"Components along v1 ({site(view, 'v1')}), v2 ({site(view, 'v2')}) and v3 ({site(view, 'v3')}) at y3's "
         f"position against y1, y2 and y3, as per-value means; rank correlations: {', '.join(said)}."
     )
 
 
 def _space(name: str) -> Panel:
-    def panel(axes: Axes, facts: Facts) -> str:
-        result = facts.run.result(ID)
+    def panel(axes: Axes, view: RunView) -> str:
+        result = view.run.result(ID)
         operand = f"y{name[1]}"
         points = result.tensor(f"projections_{name}")[:, 1:3]
         numbers = result.tensor("operands")[:, int(name[1]) - 1]
@@ -134,10 +134,10 @@ def _space(name: str) -> Panel:
         means = (values, result.tensor(f"means_{name}") @ pcs)
         shadow = (result.tensor(name).ravel() @ pcs, symbol(name), shade(name))
         share = panels.manifold(axes, points, numbers, means, shadow, operand)
-        axes.set_title(site(facts, name), loc="left")
+        axes.set_title(site(view, name), loc="left")
         shares = result.table("variance").where(cloud=name, direction=("pc1", "pc2")).array("share")
         return (
-            f"The {site(facts, name)} with {name}, {count(len(points))} prompts coloured by {operand}, with the "
+            f"The {site(view, name)} with {name}, {count(len(points))} prompts coloured by {operand}, with the "
             f"smoothed mean position along {operand} (line) and the direction of {name}'s projection onto the plane "
             f"(arrow, {percent(share)} of its norm); the two components explain "
             f"{percent(float(shares.sum()))} of the variance."
@@ -146,8 +146,8 @@ def _space(name: str) -> Panel:
     return panel
 
 
-def _specificity(axes: Axes, facts: Facts) -> str:
-    table = facts.run.result(ID).table("specificity").where(metric="pooled")
+def _specificity(axes: Axes, view: RunView) -> str:
+    table = view.run.result(ID).table("specificity").where(metric="pooled")
     matrix = np.array([[table.one(direction=name, case=case)["mean"] for case in CASES] for name in DIRECTIONS])
     image = axes.imshow(matrix, cmap=style.SIGNED_MAP, vmin=-1, vmax=1, aspect="auto")
     panels.matrix_text(axes, matrix, limit=1)
@@ -162,30 +162,30 @@ def _specificity(axes: Axes, facts: Facts) -> str:
     others = [row for row in table if not row["own"]]
     worst = max(others, key=lambda row: abs(row["mean"]))
     said = ", ".join(f"{name} {estimate(table.one(direction=name, own=True))}" for name in DIRECTIONS)
-    patches = facts.run.result(ID).table("patches").where(examples="evaluation", metric="pooled")
+    patches = view.run.result(ID).table("patches").where(examples="evaluation", metric="pooled")
     full = patches.one(case="y1", condition="full_number_y2")
     return (
         f"Pooled position recovery of a rank-one patch of each direction (rows) in each case (columns); boxes mark the "
         f"case that perturbs the number it carries. There: {said}; in the other cases at most "
         f"{number(abs(worst['mean']))} in size ({worst['direction']}, {worst['case']} perturbed). w2 and u2 are the "
         f"same fit; at w1's site the full-rank patch recovers {estimate(full)}, which a rank-one patch can exceed. "
-        f"{_attention(facts, 'v1')} {_attention(facts, 'v2')} Colours are clipped at 1, printed values are "
+        f"{_attention(view, 'v1')} {_attention(view, 'v2')} Colours are clipped at 1, printed values are "
         f"not; n = {count(worst['n'])} per case."
     )
 
 
-def _attention(facts: Facts, name: str) -> str:
+def _attention(view: RunView, name: str) -> str:
     """What the head of v1 or v2 looks at from y3, by which of y1 and y2 is larger."""
-    table, own = facts.run.result(ID).table("attention").where(direction=name), f"y{name[1]}"
+    table, own = view.run.result(ID).table("attention").where(direction=name), f"y{name[1]}"
     parts = [
         f"{number(table.one(token=own, larger=larger)['mean'])} when {larger} is larger" for larger in ("y1", "y2")
     ]
-    head = site(facts, name).removeprefix("output of ")
+    head = site(view, name).removeprefix("output of ")
     return f"The head of {name}, {head}, attends from y3 to {own} with weight {' and '.join(parts)}."
 
 
-def _heads(axes: Axes, facts: Facts) -> str:
-    result = facts.run.result("k3.heads")
+def _heads(axes: Axes, view: RunView) -> str:
+    result = view.run.result("k3.heads")
     table, ranking = result.table("heads").where(metric="pooled"), result.table("ranking")
     shown = [row["head"] for row in sorted(ranking, key=lambda row: row["rank"])[:HEADS]]
     orders, layer = table.unique("order"), ranking.rows[0]["layer"]
@@ -207,7 +207,7 @@ def _heads(axes: Axes, facts: Facts) -> str:
     axes.set_ylim(low, high + 0.2 * (high - low))
     axes.legend(loc="upper right", ncols=3, columnspacing=0.8)
     axes.set_xlabel(f"head of layer {layer}, by mean absolute effect")
-    layer_before = site(facts, "v3").replace(" residual", "")
+    layer_before = site(view, "v3").replace(" residual", "")
     return (
         f"Pooled position recovery of each head's own output (layer {layer}), interchanged at the runner-up's position "
         f"together with the full residual leaving {layer_before} there, for three value orders and the {len(shown)} "
@@ -224,8 +224,8 @@ def order_symbol(order: str) -> str:
 def cosines(names: Sequence[str], boxed: Sequence[str]) -> Panel:
     """Cosines among directions; the pairs among some of them are boxed."""
 
-    def panel(axes: Axes, facts: Facts) -> str:
-        table = facts.run.result(ID).table("cosines")
+    def panel(axes: Axes, view: RunView) -> str:
+        table = view.run.result(ID).table("cosines")
         matrix = np.array([[_cosine(table, a, b) for b in names] for a in names])
         axes.imshow(matrix, cmap=style.SIGNED_MAP, vmin=-1, vmax=1)
         panels.matrix_text(axes, matrix, size=5, limit=1)
@@ -259,9 +259,9 @@ def _cosine(table: Table, first: str, second: str) -> float:
 def patches(names: Mapping[str, str], where: str, also: str = "") -> Panel:
     """Position recovery of some patches at a position, by perturbed number; the caption has the random spaces."""
 
-    def panel(axes: Axes, facts: Facts) -> str:
-        table = facts.run.result(ID).table("patches").where(examples="evaluation", metric="pooled")
-        full = transport_layer(facts)
+    def panel(axes: Axes, view: RunView) -> str:
+        table = view.run.result(ID).table("patches").where(examples="evaluation", metric="pooled")
+        full = transport_layer(view)
         labels = [label.replace("FULL", full) for label in names.values()]
         series: dict[str, list[Row | None]] = {
             style.CASE_TITLE[case]: [_only(table, case, name) for name in names] for case in CASES

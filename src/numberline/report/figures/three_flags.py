@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
-from numberline.report.facts import Facts
 from numberline.report.figure import Drawing, Panel, compose, figure
-from numberline.report.stored import Array, Row, Table
-from numberline.report.words import count, estimate, number
+from numberline.report.formatting import count, estimate, number
+from numberline.report.view import RunView
+from numberline.results.stored import Array, Row, Table
 
 CASES = {"y3": ("y1", "y2", "y3"), "y2": ("y1", "y2")}
 """The cases of each position."""
@@ -25,21 +25,21 @@ RULES = {
 
 
 @figure("app-k3-l15", needs=("k3.flags",))
-def flags_across(facts: Facts) -> Drawing:
+def flags_across(view: RunView) -> Drawing:
     """Each flag direction in each case, at y3 and at y2."""
     page = style.page(5.4, 2.3)
     axes = page.subplot_mosaic([["a", "b"]], width_ratios=[1.2, 1])
     lead = (
-        f"Pooled position recovery of a rank-one direction in the residual leaving {facts.flag_layer}, fitted in one "
+        f"Pooled position recovery of a rank-one direction in the residual leaving {view.flag_layer}, fitted in one "
         "case (rows) and evaluated in each case (columns), with the full-rank patch and random directions below. "
         f"Colours are clipped at {number(CLIPPED, 0)}, printed values are not"
     )
-    return compose(page, facts, axes, {"a": _across("y3"), "b": _across("y2")}, lead)
+    return compose(page, view, axes, {"a": _across("y3"), "b": _across("y2")}, lead)
 
 
 def _across(position: str) -> Panel:
-    def panel(axes: Axes, facts: Facts) -> str:
-        result, cases = facts.run.result("k3.flags"), CASES[position]
+    def panel(axes: Axes, view: RunView) -> str:
+        result, cases = view.run.result("k3.flags"), CASES[position]
         table = result.table("patches").where(position=position, examples="evaluation", metric=METRIC)
         rows = {f"flag_{case}": f"fitted, $y_{case[1]}$" for case in cases} | {"full": "full rank", "random": "random"}
         matrix = np.array([[table.one(case=case, condition=name)["mean"] for case in cases] for name in rows])
@@ -75,20 +75,20 @@ def _map(axes: Axes, matrix: Array) -> object:
 
 
 @figure("flag-patterns", needs=("k3.flags",))
-def flag_patterns(facts: Facts) -> Drawing:
+def flag_patterns(view: RunView) -> Drawing:
     """Which operand is named when the flags are set by hand."""
     page = style.page(style.FULL_WIDTH, 3.3)
     axes = page.subplot_mosaic([["a", "b"]], width_ratios=[1.9, 1])
-    found = facts.run.result("k3.flags").table("verdict").rows[0]
+    found = view.run.result("k3.flags").table("verdict").rows[0]
     lead = (
         "A test of the hypothesis that the model checks the flags from the last number to the first and names the "
         f"first one whose flag is set. Verdict: {found['verdict']}: {found['why']}"
     )
-    return compose(page, facts, axes, {"a": _patterns, "b": _rules}, lead)
+    return compose(page, view, axes, {"a": _patterns, "b": _rules}, lead)
 
 
-def _patterns(axes: Axes, facts: Facts) -> str:
-    table = facts.run.result("k3.flags").table("patterns").where(direction="flag", winner="all")
+def _patterns(axes: Axes, view: RunView) -> str:
+    table = view.run.result("k3.flags").table("patterns").where(direction="flag", winner="all")
     settings = list(dict.fromkeys((row["y1"], row["y2"], row["y3"]) for row in table))
     heights: list[float] = []
     for place, setting in enumerate(settings):
@@ -119,8 +119,8 @@ def _patterns(axes: Axes, facts: Facts) -> str:
     )
 
 
-def _rules(axes: Axes, facts: Facts) -> str:
-    result = facts.run.result("k3.flags")
+def _rules(axes: Axes, view: RunView) -> str:
+    result = view.run.result("k3.flags")
     rules, patterns = result.table("rules"), result.table("patterns")
     found = {label: rules.one(rule=rule) for rule, label in RULES.items()}
     plain, moved = (_right(patterns.where(direction=direction)) for direction in ("none", "random"))
@@ -149,11 +149,11 @@ def _right(table: Table) -> Row:
 
 
 @figure("flags-beyond", needs=("k3.flags_beyond",))
-def flags_beyond(facts: Facts) -> Drawing:
+def flags_beyond(view: RunView) -> Drawing:
     """A flag at every position, with up to five numbers."""
     page = style.page(style.FULL_WIDTH, 2.5)
     axes = page.subplot_mosaic([["a", "b"]], width_ratios=[1.5, 1])
-    rows = facts.run.result("k3.flags_beyond").table("verdict")
+    rows = view.run.result("k3.flags_beyond").table("verdict")
     found = [f"k = {row['k']}, {row['position']}" for row in rows if row["found"]]
     none = [f"k = {row['k']}, {row['position']}" for row in rows if not row["found"]]
     said = f"There is one at {len(found)} of {len(rows)} positions" + (f" (not at {'; '.join(none)})" if none else "")
@@ -162,10 +162,10 @@ def flags_beyond(facts: Facts) -> Drawing:
     solved = "; ".join(
         f"of {count(row['candidates'])} tuples of k = {row['k']} it solves {count(row['solved'])}"
         + ("" if row["used"] else ", too few")
-        for row in facts.run.result("k3.flags_beyond").table("solved")
+        for row in view.run.result("k3.flags_beyond").table("solved")
     )
     lead = f"Is there a flag, largest so far, at every position of longer lists? {said}. ({solved})"
-    return compose(page, facts, axes, {"a": _moves, "b": _tells}, lead)
+    return compose(page, view, axes, {"a": _moves, "b": _tells}, lead)
 
 
 def _places(table: Table) -> tuple[list[tuple[int, str]], list[str]]:
@@ -186,8 +186,8 @@ def _brackets(axes: Axes, places: Sequence[tuple[int, str]]) -> None:
     axes.set_xlabel(" ")
 
 
-def _moves(axes: Axes, facts: Facts) -> str:
-    table = facts.run.result("k3.flags_beyond").table("patches").where(examples="evaluation", metric="iia")
+def _moves(axes: Axes, view: RunView) -> str:
+    table = view.run.result("k3.flags_beyond").table("patches").where(examples="evaluation", metric="iia")
     places, labels = _places(table)
     kinds = {"flag": "fitted here", "flag_k3": "flag of $k=3$, not refitted", "full": "full rank", "random": "random"}
     series: dict[str, list[Row | None]] = {
@@ -208,13 +208,13 @@ def _moves(axes: Axes, facts: Facts) -> str:
         for k, position in places
     )
     return (
-        f"IIA of a rank-one direction in the residual leaving {facts.flag_layer}, in value orders in which the flag at "
+        f"IIA of a rank-one direction in the residual leaving {view.flag_layer}, in value orders in which the flag at "
         f"that position alone decides: {said}; n = {count(table.rows[0]['n'])}."
     )
 
 
-def _tells(axes: Axes, facts: Facts) -> str:
-    table = facts.run.result("k3.flags_beyond").table("separation")
+def _tells(axes: Axes, view: RunView) -> str:
+    table = view.run.result("k3.flags_beyond").table("separation")
     places, labels = _places(table)
     kinds = {"flag": "fitted here", "flag_k3": "flag of $k=3$"}
     series: dict[str, list[Row | None]] = {

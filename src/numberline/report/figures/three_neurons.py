@@ -4,33 +4,33 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from numberline.report import style
-from numberline.report.facts import Facts
 from numberline.report.figure import Drawing, compose, figure
 from numberline.report.figures.freezing import block_bars, by_case, depth_curves, mean_over_draws
-from numberline.report.stored import Table
-from numberline.report.words import count, estimate, number
+from numberline.report.formatting import count, estimate, number
+from numberline.report.view import RunView
+from numberline.results.stored import Table
 
 METRIC = "pooled"
 
 
 @figure("app-k3-neurons", needs=("k3.neurons",))
-def three_neurons(facts: Facts) -> Drawing:
+def three_neurons(view: RunView) -> Drawing:
     """Freezing while the span of three numbers is patched."""
     page = style.page(style.FULL_WIDTH, 2.7)
     axes = page.subplot_mosaic([["a", "b", "c"]], width_ratios=[1.7, 1.25, 1])
     lead = (
         "Pooled position recovery of the patch of the span of v1, v2 and v3 in the pre-MLP residual of "
-        f"{facts.transport_layer} at the position of y3, while parts of the network are frozen"
+        f"{view.transport_layer} at the position of y3, while parts of the network are frozen"
     )
-    return compose(page, facts, axes, {"a": _blocks, "b": _depths, "c": _sets}, lead)
+    return compose(page, view, axes, {"a": _blocks, "b": _depths, "c": _sets}, lead)
 
 
-def _table(facts: Facts, name: str) -> Table:
-    return facts.run.result("k3.neurons").table(name).where(metric=METRIC)
+def _table(view: RunView, name: str) -> Table:
+    return view.run.result("k3.neurons").table(name).where(metric=METRIC)
 
 
-def _blocks(axes: Axes, facts: Facts) -> str:
-    table = _table(facts, "blocks")
+def _blocks(axes: Axes, view: RunView) -> str:
+    table = _table(view, "blocks")
     said = block_bars(axes, table)
     axes.tick_params(axis="x", labelsize=5.5)
     axes.set_title("one part frozen", loc="left")
@@ -40,8 +40,8 @@ def _blocks(axes: Axes, facts: Facts) -> str:
     )
 
 
-def _depths(axes: Axes, facts: Facts) -> str:
-    said = depth_curves(axes, _table(facts, "freeze"), _table(facts, "sets"))
+def _depths(axes: Axes, view: RunView) -> str:
+    said = depth_curves(axes, _table(view, "freeze"), _table(view, "sets"))
     axes.set_title("top $k$ against random $k$", loc="left")
     return (
         "The top k neurons by this task's own attribution (solid) or k random neurons (dashed, mean of the draws) "
@@ -49,15 +49,15 @@ def _depths(axes: Axes, facts: Facts) -> str:
     )
 
 
-def _sets(axes: Axes, facts: Facts) -> str:
-    table = _table(facts, "sets")
+def _sets(axes: Axes, view: RunView) -> str:
+    table = _table(view, "sets")
     size = int(max(table.where(frozen="shared").array("k")))
     names = {"none": "none", "shared": f"{size} of two\nnumbers", "random": f"{size}\nrandom"}
     by_case(axes, table, "frozen", names, headroom=0.36)
     axes.set_xlabel("neurons frozen")
     axes.legend(loc="upper right")
     axes.set_title("the two-number set", loc="left")
-    overlap = facts.run.result("k3.neurons").table("overlap")
+    overlap = view.run.result("k3.neurons").table("overlap")
     said = "; ".join(
         f"{case} perturbed: none {estimate(table.one(case=case, frozen='none'))}, shared "
         f"{estimate(table.one(case=case, frozen='shared'))}, random "
@@ -80,15 +80,15 @@ CONDITIONS = {
 
 
 @figure("app-ablation", needs=("k3.ablation",))
-def ablation(facts: Facts) -> Drawing:
+def ablation(view: RunView) -> Drawing:
     """Accuracy without the comparator neurons."""
     page = style.page(3.9, 2.5)
-    lead = f"Accuracy on {facts.kind}(y1, …, yk) with the shared neurons of two numbers set to zero"
-    return compose(page, facts, {"a": page.subplots()}, {"a": _ablation}, lead)
+    lead = f"Accuracy on {view.kind}(y1, …, yk) with the shared neurons of two numbers set to zero"
+    return compose(page, view, {"a": page.subplots()}, {"a": _ablation}, lead)
 
 
-def _ablation(axes: Axes, facts: Facts) -> str:
-    table = facts.run.result("k3.ablation").table("accuracy").where(metric="leading")
+def _ablation(axes: Axes, view: RunView) -> str:
+    table = view.run.result("k3.ablation").table("accuracy").where(metric="leading")
     counts = sorted(table.unique("k"))
     size = int(max(table.array("neurons")))
     said = []

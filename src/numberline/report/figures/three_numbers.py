@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
-from numberline.report.facts import Facts
 from numberline.report.figure import Drawing, compose, figure
 from numberline.report.figures import three_directions as directions
-from numberline.report.figures import three_parts as parts
-from numberline.report.stored import Row
-from numberline.report.words import estimate
+from numberline.report.figures import three_panels as parts
+from numberline.report.formatting import estimate
+from numberline.report.view import RunView
+from numberline.results.stored import Row
 
 CASES = ("y1", "y2", "y3")
 ORDER_OF = {"y1": "y1>y3>y2", "y2": "y2>y3>y1"}
@@ -19,7 +19,7 @@ NEEDS = ("k3.directions", "k3.fields", "k3.flags", "k3.readout")
 
 
 @figure("three-number-compare", needs=NEEDS)
-def three_number_compare(facts: Facts) -> Drawing:
+def three_number_compare(view: RunView) -> Drawing:
     """Three numbers are compared along linear directions too."""
     page = style.page(style.FULL_WIDTH, 4.9)
     axes = style.rows(page, ("abc", "def"), (1, 1), {0: (1, 1.3, 1.3), 1: (1, 1.1, 1.5)})
@@ -31,11 +31,11 @@ def three_number_compare(facts: Facts) -> Drawing:
         "e": parts.answer,
         "f": _causal,
     }
-    return compose(page, facts, axes, chosen, "The model holds three numbers along linear directions as well")
+    return compose(page, view, axes, chosen, "The model holds three numbers along linear directions as well")
 
 
 @figure("app-k3-summary", needs=NEEDS)
-def summary(facts: Facts) -> Drawing:
+def summary(view: RunView) -> Drawing:
     """The three-number analysis at y3, at y2 and at the last token."""
     page = style.page(7.6, 6.2)
     ratios = {0: (0.85, 1.3, 1.25, 1.1), 1: (0.85, 1.3, 1.25, 1.1), 2: (1, 1.1, 1, 1)}
@@ -55,13 +55,13 @@ def summary(facts: Facts) -> Drawing:
         "l": parts.readout_patches,
     }
     lead = "Three numbers at the position of y3 (top row), at the position of y2 (middle row) and at the last token"
-    return compose(page, facts, axes, chosen, lead)
+    return compose(page, view, axes, chosen, lead)
 
 
-def _causal(axes: Axes, facts: Facts) -> str:
+def _causal(axes: Axes, view: RunView) -> str:
     """The flags and the answer code, by perturbed number."""
-    flags = facts.run.result("k3.flags").table("patches").where(examples="evaluation", metric="pooled")
-    result, layer = parts.readout(facts)
+    flags = view.run.result("k3.flags").table("patches").where(examples="evaluation", metric="pooled")
+    result, layer = parts.readout(view)
     answer = result.table("patches").where(metric="pooled")
     groups = {"flag\nat $y_2$": ("y2", "flag_y2"), "full\nat $y_2$": ("y2", "full"),
               "flag\nat $y_3$": ("y3", "flag_y3"), "full\nat $y_3$": ("y3", "full")}  # fmt: skip
@@ -91,7 +91,7 @@ def _causal(axes: Axes, facts: Facts) -> str:
     pcs = ", ".join(f"{case} {estimate(answer.one(order=ORDER_OF[case], condition='pcs'))}" for case in ORDER_OF)
     return (
         f"Pooled position recovery, by perturbed number, of the flags at y2 and y3 (each fitted with that number "
-        f"perturbed), of the full residual there ({facts.flag_layer}), and at the last token of the two principal "
+        f"perturbed), of the full residual there ({view.flag_layer}), and at the last token of the two principal "
         f"components and the full residual of layer {layer} (cases y1 and y2). Flags in their own case: {said}; two "
         f"components: {pcs}."
     )

@@ -4,20 +4,20 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
-from numberline.report.facts import Facts
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.three_directions import order_symbol
-from numberline.report.stored import Row
-from numberline.report.words import count, estimate, number, percent
+from numberline.report.formatting import count, estimate, number, percent
+from numberline.report.view import RunView
+from numberline.results.stored import Row
 
 HEADS = 8
 METRIC = "pooled"
 
 
 @figure("app-k3-readout-pca", needs=("k3.readout",))
-def readout_pca(facts: Facts) -> Drawing:
+def readout_pca(view: RunView) -> Drawing:
     """The last token around the read-out layer, coloured by the winner."""
-    shown = facts.run.result("k3.readout").tensor("shown").tolist()
+    shown = view.run.result("k3.readout").tensor("shown").tolist()
     page = style.page(style.FULL_WIDTH, 1.95)
     letters = style.LETTERS[: len(shown)]
     axes = page.subplot_mosaic(letters)
@@ -26,18 +26,18 @@ def readout_pca(facts: Facts) -> Drawing:
     }
     lead = (
         f"Top two principal components of the residual leaving layers {shown[0]} to {shown[-1]} at the last token, on "
-        f"{count(len(facts.run.result('k3.readout').tensor('winner')))} clean three-number prompts, coloured by which "
-        f"operand wins; the read-out is at layer {facts.spelled('readout_layer_k3')}"
+        f"{count(len(view.run.result('k3.readout').tensor('winner')))} clean three-number prompts, coloured by which "
+        f"operand wins; the read-out is at layer {view.spelled('readout_layer_k3')}"
     )
-    drawing = compose(page, facts, axes, chosen, lead)
+    drawing = compose(page, view, axes, chosen, lead)
     handles, names = axes[letters[0]].get_legend_handles_labels()
     page.legend(handles, [f"{name} wins" for name in names], loc="outside upper center", ncols=3)
     return drawing
 
 
 def _components(place: int, layer: int) -> Panel:
-    def panel(axes: Axes, facts: Facts) -> str:
-        result = facts.run.result("k3.readout")
+    def panel(axes: Axes, view: RunView) -> str:
+        result = view.run.result("k3.readout")
         points, winner = result.tensor("projections")[place], result.tensor("winner").ravel()
         panels.winners(axes, points, winner, 2)
         row = result.table("pca").one(layer=layer)
@@ -52,18 +52,18 @@ def _components(place: int, layer: int) -> Panel:
 
 
 @figure("app-k3-readout-causal", needs=("k3.readout",))
-def readout_causal(facts: Facts) -> Drawing:
+def readout_causal(view: RunView) -> Drawing:
     """Patching the last token: layers and heads."""
     page = style.page(style.FULL_WIDTH, 2.5)
     axes = page.subplot_mosaic([["a", "b", "c"]], width_ratios=[1, 1.5, 1])
     lead = "Pooled position recovery of patches at the last token, for three value orders"
-    drawing = compose(page, facts, axes, {"a": _layers, "b": _heads, "c": _planes}, lead)
+    drawing = compose(page, view, axes, {"a": _layers, "b": _heads, "c": _planes}, lead)
     page.legend(*axes["b"].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return drawing
 
 
-def _layers(axes: Axes, facts: Facts) -> str:
-    result, layer = facts.run.result("k3.readout"), facts.value("readout_layer_k3")[0]
+def _layers(axes: Axes, view: RunView) -> str:
+    result, layer = view.run.result("k3.readout"), view.value("readout_layer_k3")[0]
     shown = result.tensor("shown").tolist()
     table = result.table("layers").where(metric=METRIC, layer=tuple(shown))
     said = []
@@ -83,8 +83,8 @@ def _layers(axes: Axes, facts: Facts) -> str:
     )
 
 
-def _heads(axes: Axes, facts: Facts) -> str:
-    result = facts.run.result("k3.readout")
+def _heads(axes: Axes, view: RunView) -> str:
+    result = view.run.result("k3.readout")
     table = result.table("heads").where(metric=METRIC)
     layer, orders = table.rows[0]["layer"], table.unique("order")
     size = {
@@ -112,8 +112,8 @@ def _heads(axes: Axes, facts: Facts) -> str:
     )
 
 
-def _planes(axes: Axes, facts: Facts) -> str:
-    result = facts.run.result("k3.readout")
+def _planes(axes: Axes, view: RunView) -> str:
+    result = view.run.result("k3.readout")
     table, learned = result.table("patches").where(metric=METRIC), result.table("learned").where(metric=METRIC)
     layer, orders = table.rows[0]["layer"], table.unique("order")
     names = {"full": "full", "pcs": "top two\nPCs", "learned": "learned\nplane", "random": "random\nplanes"}

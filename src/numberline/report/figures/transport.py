@@ -3,23 +3,23 @@
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
-from numberline.report.facts import Facts
 from numberline.report.figure import Drawing, compose, figure
 from numberline.report.figures.number import attention, rising
-from numberline.report.words import number, percent
+from numberline.report.formatting import number, percent
+from numberline.report.view import RunView
 
 
 @figure("app-transport", needs=("k2.transport",))
-def transport(facts: Facts) -> Drawing:
+def transport(view: RunView) -> Drawing:
     """The output of the transport head at y2."""
     page = style.page(style.FULL_WIDTH, 2.35)
     axes = page.subplot_mosaic([["a", "b", "c"]], width_ratios=[1.15, 1, 1])
-    lead = f"The output of head {facts.transport_head} at the position of y2"
-    return compose(page, facts, axes, {"a": _geometry, "b": attention, "c": _component}, lead)
+    lead = f"The output of head {view.transport_head} at the position of y2"
+    return compose(page, view, axes, {"a": _geometry, "b": attention, "c": _component}, lead)
 
 
-def _geometry(axes: Axes, facts: Facts) -> str:
-    result = facts.run.result("k2.transport")
+def _geometry(axes: Axes, view: RunView) -> str:
+    result = view.run.result("k2.transport")
     points, operands = result.tensor("projections")[:, [1, 2]], result.tensor("operands")[:, 0]
     values, means = result.tensor("values"), result.tensor("means") @ result.tensor("pcs")[:, :2]
     shadow = (result.tensor("v1").ravel() @ result.tensor("pcs")[:, :2], "$v_1$", style.COLOURS["v1"])
@@ -31,8 +31,8 @@ def _geometry(axes: Axes, facts: Facts) -> str:
     )
 
 
-def _component(axes: Axes, facts: Facts) -> str:
-    result = facts.run.result("k2.transport")
+def _component(axes: Axes, view: RunView) -> str:
+    result = view.run.result("k2.transport")
     table = result.table("components").where(direction="v1")
     panels.components(axes, table, "$v_1$", style.COLOURS["v1"])
     axes.set(xlabel="$y_1$", ylabel="component along $v_1$")

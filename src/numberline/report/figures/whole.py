@@ -3,11 +3,11 @@
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
-from numberline.report.facts import Facts
 from numberline.report.figure import Drawing, Panel, compose, figure
-from numberline.report.figures.shared import patch_names
-from numberline.report.stored import Row, Table
-from numberline.report.words import count, estimate, number
+from numberline.report.figures.shared_plane import patch_names
+from numberline.report.formatting import count, estimate, number
+from numberline.report.view import RunView
+from numberline.results.stored import Row, Table
 
 CASES = ("y1", "y2")
 TITLES = {"first": "first digit", "whole": "whole number"}
@@ -24,18 +24,18 @@ SHADES = {style.CASE_TITLE[case]: style.colour(case) for case in CASES}
 
 
 @figure("app-whole-directions", needs=("k2.whole",))
-def whole_directions(facts: Facts) -> Drawing:
+def whole_directions(view: RunView) -> Drawing:
     """Number patches scored on the whole generated number."""
     page = style.page(style.FULL_WIDTH, 2.5)
     axes = page.subplot_mosaic("ab", sharey=True)
     lead = "IIA of the number-representation patches on the first generated token and on the whole generated number"
-    return compose(page, facts, axes, {"a": _directions("first"), "b": _directions("whole")}, lead)
+    return compose(page, view, axes, {"a": _directions("first"), "b": _directions("whole")}, lead)
 
 
 def _directions(metric: str) -> Panel:
-    def panel(axes: Axes, facts: Facts) -> str:
-        table = _scores(facts, metric)
-        spelled = facts.number_layer.replace("layer ", "L")
+    def panel(axes: Axes, view: RunView) -> str:
+        table = _scores(view, metric)
+        spelled = view.number_layer.replace("layer ", "L")
         names = {
             "full_number_y1": f"{spelled} full\nat $y_1$",
             "u": "$u$",
@@ -54,21 +54,21 @@ def _directions(metric: str) -> Panel:
         axes.tick_params(axis="x", labelsize=6)
         axes.set_title(TITLES[metric], loc="left")
         said = ", ".join(
-            f"{patch_words(patch, facts)} {estimate(row)}" for (_, patch), row in zip(DIRECTIONS, rows, strict=True)
+            f"{patch_words(patch, view)} {estimate(row)}" for (_, patch), row in zip(DIRECTIONS, rows, strict=True)
         )
         return f"IIA on the {TITLES[metric]}: {said}; n = {count(rows[0]['n'])} per case."
 
     return panel
 
 
-def _scores(facts: Facts, metric: str) -> Table:
-    return facts.run.result("k2.whole").table("whole").where(metric=metric)
+def _scores(view: RunView, metric: str) -> Table:
+    return view.run.result("k2.whole").table("whole").where(metric=metric)
 
 
-def patch_words(patch: str, facts: Facts) -> str:
+def patch_words(patch: str, view: RunView) -> str:
     """A patch as a table names it: L13 full at y1, u, (v1, v2) plane."""
-    number_layer = facts.number_layer.replace("layer ", "L")
-    after, flag = facts.transport_layer.replace("layer ", "L"), facts.flag_layer.replace("layer ", "L")
+    number_layer = view.number_layer.replace("layer ", "L")
+    after, flag = view.transport_layer.replace("layer ", "L"), view.flag_layer.replace("layer ", "L")
     return {
         "full_number_y1": f"{number_layer} full at y1",
         "full_number_y2": f"{number_layer} full at y2",
@@ -82,19 +82,19 @@ def patch_words(patch: str, facts: Facts) -> str:
 
 
 @figure("app-whole-shared", needs=("k2.whole",))
-def whole_shared(facts: Facts) -> Drawing:
+def whole_shared(view: RunView) -> Drawing:
     """Shared-representation patches scored on the whole generated number."""
     page = style.page(style.FULL_WIDTH, 2.5)
     axes = page.subplot_mosaic("ab", sharey=True)
     lead = (
         "IIA of the shared-representation patches at y2 on the first generated token and on the whole generated number"
     )
-    return compose(page, facts, axes, {"a": _shared("first"), "b": _shared("whole")}, lead)
+    return compose(page, view, axes, {"a": _shared("first"), "b": _shared("whole")}, lead)
 
 
 def _shared(metric: str) -> Panel:
-    def panel(axes: Axes, facts: Facts) -> str:
-        table, names = _scores(facts, metric), patch_names(facts)
+    def panel(axes: Axes, view: RunView) -> str:
+        table, names = _scores(view, metric), patch_names(view)
         series: dict[str, list[Row | None]] = {
             style.CASE_TITLE[case]: [table.one(case=case, condition=patch) for patch in SHARED] for case in CASES
         }
@@ -115,18 +115,18 @@ def _shared(metric: str) -> Panel:
 
 
 @figure("app-whole-l15", needs=("k2.whole",))
-def whole_flag(facts: Facts) -> Drawing:
+def whole_flag(view: RunView) -> Drawing:
     """The flag scored on the whole generated number."""
     page = style.page(style.COLUMN_WIDTH, 2.3)
     lead = (
-        f"IIA of the rank-one direction in the residual leaving {facts.flag_layer} at y2, fitted with y1 perturbed and "
+        f"IIA of the rank-one direction in the residual leaving {view.flag_layer} at y2, fitted with y1 perturbed and "
         "evaluated in both cases"
     )
-    return compose(page, facts, {"a": page.subplots()}, {"a": _flag}, lead)
+    return compose(page, view, {"a": page.subplots()}, {"a": _flag}, lead)
 
 
-def _flag(axes: Axes, facts: Facts) -> str:
-    table = facts.run.result("k2.whole").table("whole").where(condition="flag")
+def _flag(axes: Axes, view: RunView) -> str:
+    table = view.run.result("k2.whole").table("whole").where(condition="flag")
     series: dict[str, list[Row | None]] = {
         style.CASE_TITLE[case]: [table.one(case=case, metric=metric) for metric in TITLES] for case in CASES
     }

@@ -3,22 +3,22 @@
 import numpy as np
 
 from numberline.report import panels, style
-from numberline.report.facts import Facts
+from numberline.report.formatting import percent
 from numberline.report.interactive.plot import Plot, Trace, colours, space, xyz
-from numberline.report.stored import Array
-from numberline.report.words import percent
+from numberline.report.view import RunView
+from numberline.results.stored import Array
 
 
-def manifold(facts: Facts) -> Plot:
+def manifold(view: RunView) -> Plot:
     """One point per value of y1 on the first three principal components, with the direction u."""
-    result = facts.run.result("k2.number")
+    result = view.run.result("k2.number")
     values, pcs = result.tensor("values_y1"), result.tensor("pcs_y1")[:, :3]
     means, u = result.tensor("means_y1"), result.tensor("u").ravel()
     points, along, shadow = (means - means.mean(0)) @ pcs, (means - means.mean(0)) @ u, u @ pcs
     traces = [_points(values, points, along), _path(panels.smoothed(values, points)), _direction(points, shadow)]
     return Plot(
         f"Drag to rotate; point at a mark for its number. One mark for each value of y1: the mean residual leaving "
-        f"{facts.number_layer} at y1's position, on the first three principal components. The green line is u's "
+        f"{view.number_layer} at y1's position, on the first three principal components. The green line is u's "
         f"projection ({percent(float(np.linalg.norm(shadow)))} of u lies in this space).",
         traces,
         {

@@ -13,7 +13,7 @@ from typing import Any
 
 import matplotlib.colors
 
-from numberline.report.stored import Array
+from numberline.results.stored import Array
 
 Trace = dict[str, Any]
 MOST_POINTS = 1000

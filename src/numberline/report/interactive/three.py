@@ -3,24 +3,24 @@
 import numpy as np
 
 from numberline.report import style
-from numberline.report.facts import Facts
 from numberline.report.interactive.plot import Plot, Trace, Views, axis, colours, sample, shown, space, xyz
-from numberline.report.stored import Array
+from numberline.report.view import RunView
+from numberline.results.stored import Array
 
 OPERANDS = ("y1", "y2", "y3")
 NAMED = "y1 = %{customdata[0]}, y2 = %{customdata[1]}, y3 = %{customdata[2]}<extra></extra>"
 
 
-def numbers(facts: Facts) -> Plot:
+def numbers(view: RunView) -> Plot:
     """Prompts in the space of v1, v2 and v3, coloured by the winner or by a number."""
-    result = facts.run.result("k3.directions")
+    result = view.run.result("k3.directions")
     along = [result.tensor(f"projections_{name}")[:, 0] for name in ("v1", "v2", "v3")]
     rows = sample(np.column_stack([*along, result.tensor("operands")]))
     points, operands = rows[:, :3], rows[:, 3:].astype(int)
-    wins = winner(operands, facts.kind)
+    wins = winner(operands, view.kind)
     traces = [_won(points[wins == place], operands[wins == place], place) for place in range(3)]
     traces += [_coloured(points, operands, place) for place in range(3)]
-    best = "smallest" if facts.kind == "min" else "largest"
+    best = "smallest" if view.kind == "min" else "largest"
     return Plot(
         f"Drag to rotate; point at a mark for the prompt's three numbers. The components on v1, v2 and v3 of "
         f"{shown(len(along[0]))}, each at the site where its direction was found, at y3's position.",
@@ -57,14 +57,14 @@ def _marks(points: Array, operands: Array) -> Trace:
     return {"type": "scatter3d", "mode": "markers", **xyz(points), "customdata": operands, "hovertemplate": NAMED}
 
 
-def readout(facts: Facts) -> Plot:
+def readout(view: RunView) -> Plot:
     """The last token's two principal components, one layer at a time."""
-    result = facts.run.result("k3.readout")
+    result = view.run.result("k3.readout")
     layers, operands = result.tensor("shown").tolist(), result.tensor("operands")
     projections, wins = result.tensor("projections"), result.tensor("winner")
     traces = [_group(projections[place], operands, wins == number, f"y{number}")
               for place in range(len(layers)) for number in (1, 2, 3)]  # fmt: skip
-    found = facts.value("readout_layer_k3")[0]
+    found = view.value("readout_layer_k3")[0]
     return Plot(
         f"Move the slider to see the position of the winner appear at the last token, on each layer's own two "
         f"principal components ({shown(len(operands))}); point at a mark for the prompt's numbers.",

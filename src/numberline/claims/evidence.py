@@ -1,0 +1,145 @@
+"""What does a stored result say? Values with intervals, pulled from the tables of a run, and why one is not there.
+
+A claim reads results through `Evidence`. A result that was not run, or that says what was missing on this model, raises
+`NotMeasuredError` with the reason. Tables that a result stored beside its `missing` table are still evidence.
+
+`Quantity` does arithmetic on intervals: a sum, difference or quotient of two takes the worst of both ends. Such bounds
+are wider than 95 %, so that a verdict from them errs towards "undecided".
+"""
+
+import math
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Protocol, runtime_checkable
+
+from numberline.errors import NumberlineError
+from numberline.methods.intervals import wilson
+
+Row = Mapping[str, Any]
+SHARES = ("iia", "first", "whole")
+"""Metrics that are shares of examples. Where all or none count, a bootstrap interval has no width: Wilson's it is."""
+
+
+@runtime_checkable
+class Stored(Protocol):
+    """A result's tables: `numberline.experiments.common.experiment.Result`, or anything like it."""
+
+    @property
+    def tables(self) -> Container[str]:
+        """The names of its tables."""
+
+    def rows(self, table: str) -> Sequence[Row]:
+        """A table as rows."""
+
+
+class NotMeasuredError(NumberlineError):
+    """Something a claim needs is not among the results, and why."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A value with its 95 % interval and the number of examples it rests on; a point where lo = hi = value."""
+
+    value: float
+    lo: float
+    hi: float
+    n: int
+
+    @classmethod
+    def of(cls, row: Row) -> "Quantity":
+        """From the columns of a score."""
+        numbers = [row[name] for name in ("mean", "lo", "hi")]
+        if any(number is None or math.isnan(number) for number in numbers):
+            raise NotMeasuredError("the score has no value (no example counts for it)")
+        value, lo, hi = map(float, numbers)
+        if row.get("metric") in SHARES and lo == hi and value in (0.0, 1.0):
+            return cls.count(value * row["n"], row["n"])
+        return cls(value, lo, hi, int(row["n"]))
+
+    @classmethod
+    def point(cls, value: float | int, n: int = 1) -> "Quantity":
+        """A number that has no sampling error, such as a cosine of two directions."""
+        return cls(float(value), float(value), float(value), n)
+
+    @classmethod
+    def count(cls, right: float | int, n: int) -> "Quantity":
+        """A share of n, with its Wilson interval."""
+        if n == 0:
+            raise NotMeasuredError("no example counts for it")
+        return cls.of(wilson([True] * round(right) + [False] * (n - round(right))).columns)
+
+    def __add__(self, other: "Quantity") -> "Quantity":
+        return Quantity(self.value + other.value, self.lo + other.lo, self.hi + other.hi, min(self.n, other.n))
+
+    def __sub__(self, other: "Quantity") -> "Quantity":
+        return Quantity(self.value - other.value, self.lo - other.hi, self.hi - other.lo, min(self.n, other.n))
+
+    def __truediv__(self, other: "Quantity") -> "Quantity":
+        """A share of something that is itself clearly above zero."""
+        if other.lo <= 0:
+            raise NotMeasuredError(f"there is nothing to take a share of: the whole is {other.value:.2f}")
+        ends = [end / whole for end in (self.lo, self.hi) for whole in (other.lo, other.hi)]
+        return Quantity(self.value / other.value, min(ends), max(ends), min(self.n, other.n))
+
+    def __abs__(self) -> "Quantity":
+        ends = (abs(self.lo), abs(self.hi))
+        low = 0.0 if self.lo <= 0 <= self.hi else min(ends)
+        return Quantity(abs(self.value), low, max(ends), self.n)
+
+
+def average(values: Iterable[Quantity]) -> Quantity:
+    """The mean of several, and of their ends."""
+    listed = list(values)
+    total = reduce(Quantity.__add__, listed)
+    return total / Quantity.point(len(listed), total.n)
+
+
+def largest(values: Iterable[Quantity]) -> Quantity:
+    """The one with the largest value."""
+    return max(values, key=lambda measured: measured.value)
+
+
+def smallest(values: Iterable[Quantity]) -> Quantity:
+    """The one with the smallest value."""
+    return min(values, key=lambda measured: measured.value)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The results of a run, by id."""
+
+    results: Mapping[str, Stored]
+
+    def rows(self, id: str, table: str, **where: Any) -> list[Row]:
+        """The rows of a table whose columns have these values; raises where there is none."""
+        result = self.results.get(id)
+        if result is None:
+            raise NotMeasuredError(f"{id} was not run")
+        if table not in result.tables:
+            if "missing" in result.tables:
+                raise NotMeasuredError(f"{id} could not be measured: {result.rows('missing')[0]['reason']}")
+            raise NotMeasuredError(f"{id} has no table {table}: it was made by another version, run it again")
+        found = [row for row in result.rows(table) if all(row.get(key) == value for key, value in where.items())]
+        if not found:
+            said = ", ".join(f"{key} {value}" for key, value in where.items())
+            raise NotMeasuredError(f"{id}/{table} has no row{f' with {said}' if said else ''}")
+        return found
+
+    def one(self, id: str, table: str, **where: Any) -> Quantity:
+        """The score of one row."""
+        rows = self.rows(id, table, **where)
+        if len(rows) > 1:
+            raise NotMeasuredError(f"{id}/{table} has {len(rows)} rows where one was expected")
+        return Quantity.of(rows[0])
+
+    def patch(self, id: str, metric: str, **where: Any) -> Quantity:
+        """A patch's score on the evaluation examples."""
+        return self.one(id, "patches", examples="evaluation", metric=metric, **where)
+
+    def role(self, name: str, id: str) -> tuple[int, ...]:
+        """A role's value, from the result that finds it."""
+        (row,) = self.rows(id, "roles", name=name)
+        if not row["found"]:
+            raise NotMeasuredError(f"the role {name} was not found: {row['why']}")
+        return tuple(row["value"])

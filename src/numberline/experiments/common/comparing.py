@@ -1,0 +1,167 @@
+"""Which parts turn a shared space into an answer? Freezing sub-blocks and neurons while the space is patched.
+
+Two numbers meet on a plane at y2, three in a space at y3; what is done there is the same. A `Meeting` says where they
+meet, in which perturbation cases, on which examples, and which patch moves them.
+
+1. `freeze_blocks`: one sub-block's output at that position is pinned to its value in the unpatched corrupted run:
+   attention and MLP of the three layers from the transport layer on, without the transport layer's attention, which
+   lies before the patch. Then MLPs two by two, and all three. The cost of freezing is the pooled recovery lost.
+2. `rank`: all neurons of some MLPs, scored by attribution on the fitting examples of each case.
+3. `freeze_neurons`: the top k of a case's own ranking are pinned to their corrupted values on the evaluation examples,
+   k = 1, 3, 10, 30, … up to all, against two random draws of k; so are named sets. A case's conditions are one sweep.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from jaxtyping import Float
+from torch import Tensor
+
+from numberline.engine.lab import Lab
+from numberline.engine.sites import Site, attn, mlp
+from numberline.experiments.two.patches import Patch, freezing
+from numberline.methods.attribution import Place, activations, attribute, pin, ranking, shuffled
+from numberline.methods.intervals import ratio
+from numberline.methods.scores import Scores, Trial, score
+
+Rows = list[dict[str, Any]]
+Progress = Callable[[int], None]
+
+SPAN = 3
+"""How many layers from the transport layer on."""
+DEPTHS = (1, 3, 10, 30, 100, 300, 1000, 3000)
+TOP = 20
+DRAWS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Meeting:
+    """Where numbers meet: the transport layer, the position, the patch of their space, and the examples by case."""
+
+    layer: int
+    position: str
+    patch: Patch
+    cases: tuple[str, ...]
+    trial: Callable[[str, bool], Trial]
+    """The examples of a case: for fitting, or (False) for evaluation."""
+
+    def layers(self, lab: Lab) -> range:
+        """The layers whose sub-blocks are frozen."""
+        return range(self.layer, min(self.layer + SPAN, lab.network.n_layers))
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """The attribution score of every neuron of some layers in each case, and the order of size that they give."""
+
+    layers: tuple[int, ...]
+    scores: Mapping[str, Float[Tensor, "layers neurons"]]
+    order: Mapping[str, list[Place]]
+
+    def rows(self, shared: Sequence[Place]) -> Rows:
+        """Every neuron with its score and its rank (from 1) in each case, and whether it is in a set."""
+        ranks = {case: {place: rank for rank, place in enumerate(order, 1)} for case, order in self.order.items()}
+        listed = {case: scores.tolist() for case, scores in self.scores.items()}
+        chosen, width = set(shared), next(iter(self.scores.values())).shape[1]
+        return [
+            {
+                "layer": layer,
+                "neuron": neuron,
+                **{case: listed[case][number][neuron] for case in listed},
+                **{f"rank_{case}": ranks[case][layer, neuron] for case in listed},
+                "shared": (layer, neuron) in chosen,
+            }
+            for number, layer in enumerate(self.layers)
+            for neuron in range(width)
+        ]
+
+
+def sub_blocks(layers: Sequence[int], position: str) -> list[tuple[tuple[Site, ...], str]]:
+    """What is frozen: nothing, each sub-block alone, then MLPs together."""
+    alone = [((attn(layer).at(position),), "attention") for layer in layers[1:]]
+    several = [(tuple(mlp(layer).at(position) for layer in chosen), "mlp") for chosen in subsets(layers)]
+    return [((), "none"), *alone, *several]
+
+
+def subsets(layers: Sequence[int]) -> list[tuple[int, ...]]:
+    """Each layer alone, two by two, and so on."""
+    return [chosen for size in range(1, len(layers) + 1) for chosen in combinations(layers, size)]
+
+
+def freeze_blocks(lab: Lab, meeting: Meeting, progress: Progress) -> tuple[Rows, Rows]:
+    """The patch with each sub-block frozen, and what freezing each MLP costs."""
+    frozen = sub_blocks(meeting.layers(lab), meeting.position)
+    rows: Rows = []
+    lost: Rows = []
+    for case in meeting.cases:
+        examples = meeting.trial(case, False)
+        conditions = [freezing(meeting.patch, sites)(examples) for sites, _ in frozen]
+        scores = score(lab, examples, conditions, progress)
+        rows += scores.rows([{"case": case, **describe(sites, kind)} for sites, kind in frozen])
+        lost += costs(case, scores, [sites for sites, _ in frozen])
+    return rows, lost
+
+
+def describe(sites: Sequence[Site], kind: str) -> dict[str, Any]:
+    """The labels of what is frozen: "mlp 14", "mlp 14+15", "attention 15", "none"."""
+    layers = [site.layer for site in sites]
+    return {"frozen": f"{kind} {'+'.join(map(str, layers))}".strip(), "kind": kind, "layers": layers}
+
+
+def costs(case: str, scores: Scores, frozen: Sequence[Sequence[Site]]) -> Rows:
+    """The pooled recovery that freezing each single MLP costs, paired by example with the patch alone."""
+    rows = []
+    for number, sites in enumerate(frozen):
+        if len(sites) == 1 and sites[0].kind == "mlp":
+            lost = ratio(scores.pld[0] - scores.pld[number], scores.trial.scale)
+            rows.append({"case": case, "layer": sites[0].layer, **lost.columns})
+    return rows
+
+
+def rank(lab: Lab, meeting: Meeting, layers: Sequence[int], progress: Progress) -> Ranked:
+    """Attribution of all neurons of some layers, in each case."""
+    scores = {
+        case: attribute(lab, meeting.trial(case, True), meeting.patch, layers, meeting.position, progress)
+        for case in meeting.cases
+    }
+    return Ranked(tuple(layers), scores, {case: ranking(found, layers) for case, found in scores.items()})
+
+
+def depths(lab: Lab, layers: Sequence[int]) -> list[int]:
+    """How many neurons are frozen, up to all."""
+    count = lab.network.d_mlp * len(layers)
+    return sorted({*(k for k in DEPTHS if k < count), min(count, DEPTHS[-1])})
+
+
+def runs(lab: Lab, layers: Sequence[int]) -> int:
+    """How many conditions `freeze_neurons` has in each case."""
+    return (1 + DRAWS) * len(depths(lab, layers)) + 3 + DRAWS
+
+
+def freeze_neurons(
+    lab: Lab, meeting: Meeting, ranked: Ranked, shared: Sequence[Place], seed: int, progress: Progress
+) -> tuple[Rows, Rows]:
+    """Freeze-k curves, and named sets: none, the shared ones, the case's own top, as many random ones as shared."""
+    randoms = [shuffled(lab.network.d_mlp, ranked.layers, seed + draw) for draw in range(DRAWS)]
+    every = depths(lab, ranked.layers)
+    rows: Rows = []
+    for case, own in ranked.order.items():
+        orders = {("attribution", -1): own} | {("random", draw): order for draw, order in enumerate(randoms)}
+        conditions: list[tuple[dict[str, Any], Sequence[Place]]] = [
+            ({"ranking": name, "draw": draw}, order[:k]) for (name, draw), order in orders.items() for k in every
+        ]
+        conditions += [
+            ({"frozen": "none", "draw": -1}, ()),
+            ({"frozen": "shared", "draw": -1}, shared),
+            ({"frozen": "own", "draw": -1}, own[:TOP]),
+            *(({"frozen": "random", "draw": draw}, order[: len(shared)]) for draw, order in enumerate(randoms)),
+        ]
+        examples = meeting.trial(case, False)
+        layers = sorted({*ranked.layers, *(layer for layer, _ in shared)})
+        corrupted = activations(examples.corrupted, layers, meeting.position)
+        edits = [[*meeting.patch(examples), *pin(corrupted, places, meeting.position)] for _, places in conditions]
+        labels = [{"case": case, **label, "k": len(places)} for label, places in conditions]
+        rows += score(lab, examples, edits, progress).rows(labels)
+    return [row for row in rows if "ranking" in row], [row for row in rows if "frozen" in row]

@@ -1,0 +1,1 @@
+"""Three numbers, question by question: one file each."""

@@ -1,0 +1,50 @@
+"""Which quadruples does the model solve, and where is each of three operands held? The causal trace of three numbers.
+
+1. 1,400 quadruples (a, b, c, r) are drawn. Those whose clean and corrupted prompts are solved (next token t(a),
+   t(b)) in all four value orders of the paper are kept. The first 528 of these serve all three-number experiments: 400
+   for evaluation, 128 for fitting.
+2. The trace of two/trace.py in three cases: y1, y2 or y3 perturbed.
+3. The number layer of three operands is read from it (rule 7 in roles.py).
+
+Tables
+- `population`: candidates, kept, used, evaluation, fitting, orders (the four value orders).
+- `trace`: as in two/trace.py, with case "y3" and the positions "y3.first", "y3".
+- `roles`: number_layer_k3.
+Tensors: solved (candidates; 1 where kept).
+"""
+
+import torch
+
+from numberline.engine.lab import Lab
+from numberline.experiments.common import roles
+from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
+from numberline.experiments.three.space import solved, spelled, three_numbers
+from numberline.experiments.two.trace import traced
+from numberline.methods.scores import record_trial
+from numberline.tasks.counterfactuals import CASES, VALUE_ORDERS, needed, perturb, pool
+
+
+@experiment("k3.trace", needs=("k2.trace",), feeds=("app-trace-k3", "app-k3-summary"))
+def trace(lab: Lab, context: Context) -> Result:
+    """Where is each of three operands held, layer by layer and token by token?"""
+    task, sizes = three_numbers(context), context.sizes
+    mask = solved(lab, context, task)
+    kept = int(mask.sum())
+    if kept < needed(sizes):
+        raise MissingError(
+            f"the model solves {kept} of {len(mask)} quadruples in all four value orders; {needed(sizes)} are needed"
+        )
+    split = pool(task, context.seed, sizes, mask.tolist())
+    trials = {case: record_trial(lab, task, perturb(task, split.evaluation, case)) for case in CASES}
+    rows = traced(lab, context, trials)
+    found = roles.settle(lab, context, roles.number_layer_k3(rows, roles.known(context, "number_layer")))
+    population = {
+        "candidates": len(mask),
+        "kept": kept,
+        "used": len(split.evaluation) + len(split.fitting),
+        "evaluation": len(split.evaluation),
+        "fitting": len(split.fitting),
+        "orders": [spelled(order) for order in VALUE_ORDERS],
+    }
+    tables = {"population": [population], "trace": rows, "roles": found}
+    return Result.of(tables, n=len(split.evaluation), tensors={"solved": mask.to(torch.uint8)})

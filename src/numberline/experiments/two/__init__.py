@@ -1,0 +1,1 @@
+"""Two numbers, question by question: one file each."""

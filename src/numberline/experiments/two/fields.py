@@ -1,0 +1,138 @@
+"""What do the comparator neurons respond to? Receptive fields over (y1, y2), and directions in the plane.
+
+1. The shared neurons of k2.neurons, by worst rank, and for each case the six highest-ranked neurons of its top 20 that
+   are not in the other's.
+2. Receptive fields at y2's position on the stride-4 grid, each divided by its peak (`methods/fields.py`), with three
+   numbers for each: the share of the grid above half the peak, how much of it sign(y2 − y1) explains, and the share of
+   pairs of values whose order it tells.
+3. Where a stage is summed up (tables `stages`, `locality`), it is over the shared neurons of one comparator MLP: a
+   first stage of local comparisons has a low reach, and a second stage has neurons whose reach is everything. (Not all
+   of them: attribution also finds neurons that write an offset which others take back.)
+4. Gate and up directions of all neurons of the comparator MLPs in the frame (v1, v2⊥), norm folded in.
+
+Tables
+- `fields`: layer, neuron, group ("shared", "y1", "y2"), rank (in its group), peak, active, comparator, correlation,
+  reach.
+- `stages`: layer, neurons (how many), active, comparator (means over the shared neurons of the layer).
+- `locality`: layer, of ("mean": over the layer's shared neurons, bootstrapped over them; "best": the neuron that
+  reaches furthest, Wilson over pairs of values), neuron (−1: several), mean, se, n, lo, hi: reach.
+- `directions`: layer, neuron, part ("gate", "up"), v1, v2_perp, norm; of the neurons in `fields`.
+Tensors: fields (rows of `fields` × y1 × y2); axis.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from numberline.engine.lab import Lab
+from numberline.experiments.common.comparing import TOP
+from numberline.experiments.common.experiment import Context, Result, experiment
+from numberline.experiments.two.patches import CASES, SPACE, SharedSpace, space_of, two_numbers
+from numberline.methods.attribution import Place
+from numberline.methods.fields import Fields, active_share, comparator, reach, read_directions, receptive_fields
+from numberline.methods.intervals import mean
+
+EXCLUSIVE = 6
+"""How many neurons of one case only are drawn."""
+
+
+@experiment(
+    "k2.fields",
+    needs=(*SPACE, "k2.freeze", "k2.neurons"),
+    feeds=("comparison-mechanism", "app-rf-shared", "app-rf-exclusive"),
+)
+def fields(lab: Lab, context: Context) -> Result:
+    """What do the comparator neurons respond to?"""
+    groups = groups_of(context.need("k2.neurons").rows("scores"))
+    return measure(lab, context, space_of(lab, context), groups)
+
+
+def groups_of(scores: Sequence[Mapping[str, Any]]) -> dict[str, list[Place]]:
+    """The shared neurons by worst rank, and each case's exclusive ones by their rank in it."""
+    found: dict[str, list[Place]] = {"shared": _ordered([row for row in scores if row["shared"]], CASES)}
+    for case in CASES:
+        own = [row for row in scores if row[f"rank_{case}"] <= TOP and not row["shared"]]
+        found[case] = _ordered(own, (case,))[:EXCLUSIVE]
+    return found
+
+
+def _ordered(rows: Sequence[Mapping[str, Any]], by: Sequence[str]) -> list[Place]:
+    ordered = sorted(rows, key=lambda row: max(row[f"rank_{case}"] for case in by))
+    return [(row["layer"], row["neuron"]) for row in ordered]
+
+
+def measure(lab: Lab, context: Context, space: SharedSpace, groups: Mapping[str, Sequence[Place]]) -> Result:
+    """Fields and directions of some neurons, by group."""
+    places = [place for group in groups.values() for place in group]
+    found = receptive_fields(lab, two_numbers(context), places, context.sizes.field_stride)
+    rows = field_rows(found, groups)
+    tables = {
+        "fields": rows,
+        "stages": stages(rows),
+        "locality": locality(found, groups["shared"]),
+        "directions": direction_rows(lab, space, places),
+    }
+    cells = len(found.axis) ** 2
+    return Result.of(tables, cells, {"fields": found.values, "axis": torch.tensor(found.axis)})
+
+
+def field_rows(found: Fields, groups: Mapping[str, Sequence[Place]]) -> list[dict[str, Any]]:
+    """Each neuron with the numbers that say how local and how global it is."""
+    labels = [(group, rank) for group, places in groups.items() for rank in range(1, len(places) + 1)]
+    rows = []
+    for number, (group, rank) in enumerate(labels):
+        (layer, neuron), field = found.places[number], found.values[number]
+        explained, correlation = comparator(field, found.axis, found.sign)
+        rows.append(
+            {
+                "layer": layer,
+                "neuron": neuron,
+                "group": group,
+                "rank": rank,
+                "peak": float(found.peaks[number]),
+                "active": active_share(field),
+                "comparator": explained,
+                "correlation": correlation,
+                "reach": reach(field).mean if field.dim() == 2 else None,
+            }
+        )
+    return rows
+
+
+def stages(rows: Sequence[Mapping[str, Any]], group: str = "shared") -> list[dict[str, Any]]:
+    """The neurons of a group in each comparator MLP, averaged."""
+    shared = [row for row in rows if row["group"] == group]
+    found = []
+    for layer in sorted({row["layer"] for row in shared}):
+        mine = [row for row in shared if row["layer"] == layer]
+        means = {name: sum(row[name] for row in mine) / len(mine) for name in ("active", "comparator")}
+        found.append({"layer": layer, "neurons": len(mine), **means})
+    return found
+
+
+def locality(found: Fields, shared: Sequence[Place]) -> list[dict[str, Any]]:
+    """How far the comparisons of each comparator MLP's shared neurons reach: on average, and at best."""
+    reaches = {place: reach(found.values[found.places.index(place)]) for place in shared}
+    rows: list[dict[str, Any]] = []
+    for layer in sorted({layer for layer, _ in shared}):
+        mine = {neuron: each for (there, neuron), each in reaches.items() if there == layer}
+        best = max(mine, key=lambda neuron: mine[neuron].mean)
+        typical = mean(torch.tensor([each.mean for each in mine.values()]))
+        rows.append({"layer": layer, "of": "mean", "neuron": -1, **typical.columns})
+        rows.append({"layer": layer, "of": "best", "neuron": best, **mine[best].columns})
+    return rows
+
+
+def direction_rows(lab: Lab, space: SharedSpace, places: Sequence[Place]) -> list[dict[str, Any]]:
+    """Each neuron's read directions in the plane; `norm` is the whole direction's, in the plane and outside."""
+    rows = []
+    for layer in sorted({layer for layer, _ in places}):
+        inside = read_directions(lab, layer, space.plane.basis)
+        whole = {name: matrix.norm(dim=1) for name, matrix in lab.network.blocks[layer].read_matrices.items()}
+        for neuron in sorted({neuron for there, neuron in places if there == layer}):
+            for part, coordinates in inside.items():
+                x, y = coordinates[neuron].tolist()
+                norm = float(whole[part][neuron])
+                rows.append({"layer": layer, "neuron": neuron, "part": part, "v1": x, "v2_perp": y, "norm": norm})
+    return rows

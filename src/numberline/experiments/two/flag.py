@@ -1,0 +1,222 @@
+"""Is the answer's position one direction? The comparison flag at y2's position.
+
+1. At the residual leaving each candidate layer, from the transport layer on and before the read-out layer (four at
+   most), a rank-one direction is fitted by DAS at y2 on the fitting examples of each case, and evaluated in both. The
+   first layer at which one direction reaches the plateau is the role `flag_layer`; the directions fitted there are the
+   flags. The evidence is the weakest IIA: before the comparison, a number's own direction moves the answer in the
+   case in which that number changes, but a flag does so in every case.
+2. Each is evaluated in both cases, on evaluation and on fitting examples, beside the full-rank patch of that residual
+   and random directions.
+3. Signed so that the component is larger where y2 wins ("the largest so far"); the component over the 3,000-prompt
+   cloud, and how well its sign tells the winner (a threshold half-way between the two means).
+4. ρ_j: how much of each write direction of that layer's MLP lies along the flag, for all its neurons; the shared
+   neurons are marked, with the share of the layer that they exceed.
+5. The plane patch with and without the shared neurons frozen stands beside the flag (main-text figure, panel e).
+
+Tables
+- `layers`: layer, fitted (the case), case (of the evaluation), metric, mean, se, n, lo, hi, near_ties, nonpositive.
+- `patches`: layer, case, condition ("flag_y1", "flag_y2": by the case it was fitted in; "full", "random"), examples,
+  draws, spread, metric, … as in two/number.py.
+- `cloud`: y1, y2, flag_y1, flag_y2. `separation`: fitted, mean … (accuracy of the threshold), auc, d_prime.
+- `alignment`: layer, neuron, shared, fitted, rho, quantile; all neurons of the layer.
+- `frozen`: case, condition ("plane", "plane, shared frozen", "flag"), metric, …
+- `cosines`: cosine of the two flags. `roles`: flag_layer.
+Tensors: flag_y1, flag_y2 (d); alignment (cases × neurons). Subspaces: flag_y1, flag_y2.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from numberline.engine.lab import Lab
+from numberline.engine.sites import Site, resid
+from numberline.engine.subspace import Subspace
+from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
+from numberline.experiments.common.roles import flag_layer, require, settle
+from numberline.experiments.two.neurons import shared_places
+from numberline.experiments.two.patches import (
+    CASES,
+    RANDOM_DRAWS,
+    SPACE,
+    SharedSpace,
+    space_of,
+    swapping,
+    trial,
+    two_numbers,
+)
+from numberline.methods.attribution import Place, activations, pin
+from numberline.methods.clouds import read
+from numberline.methods.connectivity import alignment
+from numberline.methods.das import STEPS, fit_with_restart, random_subspaces
+from numberline.methods.draws import draw_rows
+from numberline.methods.intervals import wilson
+from numberline.methods.scores import Trial, score
+from numberline.tasks.layout import encode
+from numberline.tasks.populations import cloud
+
+CANDIDATES = 4
+"""How many layers from the transport layer on may hold the flag."""
+
+Flags = Mapping[str, Subspace]
+"""One direction by the case it was fitted in."""
+
+
+@experiment("k2.flag", needs=(*SPACE, "k2.freeze", "k2.neurons"), feeds=("comparison-mechanism", "app-l15-direction"))
+def flag(lab: Lab, context: Context) -> Result:
+    """Does one direction at y2's position hold the answer's position?"""
+    space = space_of(lab, context)
+    shared = shared_places(context.need("k2.neurons"))
+    return measure(lab, context, space, shared, candidate_layers(lab, context, space))
+
+
+def candidate_layers(lab: Lab, context: Context, space: SharedSpace) -> range:
+    """From the transport layer to the last one that the read-out can still read."""
+    try:
+        end = require(context, "readout_layer").layer
+    except MissingError:
+        end = lab.network.n_layers
+    return range(space.layer, max(min(space.layer + CANDIDATES, end), space.layer + 1))
+
+
+def measure(
+    lab: Lab,
+    context: Context,
+    space: SharedSpace,
+    shared: Sequence[Place],
+    layers: Sequence[int],
+    steps: int = STEPS,
+) -> Result:
+    """Fit at every candidate layer, choose one, evaluate."""
+    count = context.meter(len(layers) * len(CASES) * steps)
+    fitting = {case: trial(lab, context, case, fitting=True) for case in CASES}
+    evaluation = {case: trial(lab, context, case) for case in CASES}
+    fitted = {layer: fit_flags(lab, fitting, resid(layer).at("y2"), steps, count) for layer in layers}
+    rows = layer_rows(lab, evaluation, fitted)
+    roles = settle(lab, context, flag_layer([row for row in rows if row["metric"] == "iia"]))
+    if not roles[0]["found"]:
+        why = [{"reason": f"the role flag_layer was not found on this model: {roles[0]['why']}"}]
+        return Result.of({"layers": rows, "roles": roles, "missing": why}, context.sizes.evaluation)
+    (layer,) = roles[0]["value"]
+    if layer not in fitted:
+        fitted[layer] = fit_flags(lab, fitting, resid(layer).at("y2"), steps, count)
+    flags, projections = project(lab, context, layer, fitted[layer])
+    aligned = torch.stack([alignment(lab, layer, flags[case].basis) for case in CASES])
+    tables = {
+        "layers": rows,
+        "roles": roles,
+        "patches": patch_rows(
+            lab, context, resid(layer).at("y2"), flags, {"evaluation": evaluation, "fitting": fitting}
+        ),
+        **projections,
+        "alignment": alignment_rows(layer, aligned, shared),
+        "frozen": frozen_rows(lab, evaluation, space, layer, flags, shared),
+        "cosines": [{"cosine": float((flags["y1"].basis * flags["y2"].basis).sum())}],
+    }
+    tensors = {f"flag_{case}": flags[case].basis[:, 0] for case in CASES} | {"alignment": aligned}
+    return Result.of(tables, context.sizes.evaluation, tensors, {f"flag_{case}": flags[case] for case in CASES})
+
+
+def fit_flags(lab: Lab, trials: Mapping[str, Trial], site: Site, steps: int, progress: Callable[[int], None]) -> Flags:
+    """One direction at a site, fitted in each case; all cases in one batch. Provenance says which began again."""
+    fits = fit_with_restart(lab, list(trials.values()), site, steps=steps, progress=progress)
+    return {case: fit.subspace for case, fit in zip(trials, fits, strict=True)}
+
+
+def layer_rows(lab: Lab, trials: Mapping[str, Trial], fitted: Mapping[int, Flags]) -> list[dict[str, Any]]:
+    """Every candidate layer's directions, evaluated in both cases."""
+    rows = []
+    for case, examples in trials.items():
+        places = [(layer, of) for layer, flags in fitted.items() for of in flags]
+        patches = [swapping(resid(layer).at("y2"), fitted[layer][of]) for layer, of in places]
+        labels = [{"layer": layer, "fitted": of, "case": case} for layer, of in places]
+        rows += score(lab, examples, [patch(examples) for patch in patches]).rows(labels)
+    return rows
+
+
+def patch_rows(
+    lab: Lab, context: Context, site: Site, flags: Flags, splits: Mapping[str, Mapping[str, Trial]]
+) -> list[dict[str, Any]]:
+    """The flags in every case, the full-rank patch, and random directions."""
+    drawn = random_subspaces(lab.network.d_model, 1, RANDOM_DRAWS, context.seed)
+    patches = {f"flag_{of}": [swapping(site, flag)] for of, flag in flags.items()}
+    patches |= {"full": [swapping(site)], "random": [swapping(site, direction) for direction in drawn]}
+    rows = []
+    for split, trials in splits.items():
+        for case, examples in trials.items():
+            conditions = {name: [patch(examples) for patch in draws] for name, draws in patches.items()}
+            rows += draw_rows(lab, examples, conditions, {"case": case, "examples": split, "layer": site.layer})
+    return rows
+
+
+def project(
+    lab: Lab, context: Context, layer: int, flags: Flags
+) -> tuple[dict[str, Subspace], dict[str, list[dict[str, Any]]]]:
+    """The flags signed by who wins in the cloud, and the cloud's components along them."""
+    task = two_numbers(context)
+    operands = cloud(task, context.sizes.shared_cloud, context.seed)
+    (states,) = read(lab, encode(lab.tokenizer, task, operands), [resid(layer).at("y2")])
+    wins = torch.tensor([task.answer(row) == row[1] for row in operands])
+    signed, along = sign_flags(flags, states, wins)
+    listed = {f"flag_{case}": values.tolist() for case, values in along.items()}
+    rows = [
+        {"y1": y1, "y2": y2, **{name: values[i] for name, values in listed.items()}}
+        for i, (y1, y2) in enumerate(operands)
+    ]
+    return signed, {"cloud": rows, "separation": [separation(case, along[case], wins) for case in flags]}
+
+
+def sign_flags(
+    flags: Flags, states: Float[Tensor, "n d"], wins: Bool[Tensor, " n"]
+) -> tuple[dict[str, Subspace], dict[str, Float[Tensor, " n"]]]:
+    """Flags signed so that the component is larger where the number wins, and the components."""
+    signed = {
+        case: Subspace(flag.basis.cpu(), flag.provenance).signed(states, wins.float()) for case, flag in flags.items()
+    }
+    return signed, {case: flag.coordinates(states)[:, 0] for case, flag in signed.items()}
+
+
+def separation(fitted: str, along: Float[Tensor, " n"], wins: Bool[Tensor, " n"]) -> dict[str, Any]:
+    """How well the component tells the winner: a threshold half-way between the means, and the area under the ROC."""
+    middle = (along[wins].mean() + along[~wins].mean()) / 2
+    right = (along > middle) == wins
+    ranks = along.double().argsort().argsort().double() + 1
+    positives, negatives = int(wins.sum()), int((~wins).sum())
+    auc = (float(ranks[wins].sum()) - positives * (positives + 1) / 2) / (positives * negatives)
+    gap = along[wins].mean() - along[~wins].mean()
+    spread = ((along[wins].var() + along[~wins].var()) / 2).sqrt()
+    return {"fitted": fitted, **wilson(right.tolist()).columns, "auc": auc, "d_prime": float(gap / spread)}
+
+
+def alignment_rows(
+    layer: int, aligned: Float[Tensor, "cases neurons"], shared: Sequence[Place]
+) -> list[dict[str, Any]]:
+    """Every neuron's ρ with each flag, and the share of the layer that lies below it."""
+    marked, rows = set(shared), []
+    for case, values in zip(CASES, aligned, strict=True):
+        quantiles = values.argsort().argsort().double() / max(len(values) - 1, 1)
+        for neuron, (rho, quantile) in enumerate(zip(values.tolist(), quantiles.tolist(), strict=True)):
+            place = {"layer": layer, "neuron": neuron, "shared": (layer, neuron) in marked}
+            rows.append({**place, "fitted": case, "rho": rho, "quantile": quantile})
+    return rows
+
+
+def frozen_rows(
+    lab: Lab,
+    trials: Mapping[str, Trial],
+    space: SharedSpace,
+    layer: int,
+    flags: Flags,
+    shared: Sequence[Place],
+) -> list[dict[str, Any]]:
+    """The plane patch, the same with the shared neurons frozen, and the flag fitted in that case."""
+    rows = []
+    for case, examples in trials.items():
+        corrupted = activations(examples.corrupted, sorted({place[0] for place in shared}))
+        plane = space.patches["plane"](examples)
+        conditions = [plane, [*plane, *pin(corrupted, shared)], swapping(resid(layer).at("y2"), flags[case])(examples)]
+        names = ("plane", "plane, shared frozen", "flag")
+        rows += score(lab, examples, conditions).rows([{"case": case, "condition": name} for name in names])
+    return rows

@@ -1,0 +1,54 @@
+"""Which sub-blocks turn the plane into an answer? Freezing them, and injecting MLPs, at y2's position.
+
+1. The (v1, v2) plane is patched in the pre-MLP residual of the transport layer, while sub-blocks are frozen
+   (`comparing.py`).
+2. The MLPs whose freezing costs most are the role `comparator_mlps`.
+3. The other way round: no plane patch; only the clean outputs of some MLPs are written into the corrupted run at y2,
+   each alone, two by two, and all three.
+
+Tables
+- `freeze`: case, frozen ("none": the plane patch alone; "attention 15", "mlp 14", "mlp 14+15"), kind, layers, metric,
+  mean, se, n, lo, hi, near_ties, nonpositive.
+- `inject`: case, layers, metric, … `costs`: case, layer, mean, …: pooled recovery lost by freezing that MLP alone.
+- `roles`: comparator_mlps.
+"""
+
+from typing import Any
+
+from numberline.engine.lab import Lab
+from numberline.engine.sites import mlp
+from numberline.experiments.common.comparing import Meeting, freeze_blocks, sub_blocks, subsets
+from numberline.experiments.common.experiment import Context, Result, experiment
+from numberline.experiments.common.roles import comparator_mlps, settle
+from numberline.experiments.two.patches import CASES, SPACE, SharedSpace, space_of, swapping_all, trial
+from numberline.methods.scores import score
+
+
+@experiment("k2.freeze", needs=SPACE, feeds=("app-mlp-freeze",))
+def freeze(lab: Lab, context: Context) -> Result:
+    """Which sub-blocks turn the plane into an answer?"""
+    return measure(lab, context, space_of(lab, context))
+
+
+def measure(lab: Lab, context: Context, space: SharedSpace) -> Result:
+    """Freezing and injecting, given the plane."""
+    meeting = meeting_of_two(lab, context, space)
+    mlps = subsets(meeting.layers(lab))
+    conditions = len(sub_blocks(meeting.layers(lab), "y2")) + len(mlps)
+    count = context.meter(len(CASES) * conditions * context.sizes.evaluation)
+    frozen, lost = freeze_blocks(lab, meeting, count)
+    injected: list[dict[str, Any]] = []
+    for case in CASES:
+        examples = meeting.trial(case, False)
+        edits = [swapping_all([mlp(layer).at("y2") for layer in chosen])(examples) for chosen in mlps]
+        injected += score(lab, examples, edits, count).rows([{"case": case, "layers": list(each)} for each in mlps])
+    roles = settle(lab, context, comparator_mlps(lost))
+    tables = {"freeze": frozen, "inject": injected, "costs": lost, "roles": roles}
+    return Result.of(tables, context.sizes.evaluation)
+
+
+def meeting_of_two(lab: Lab, context: Context, space: SharedSpace) -> Meeting:
+    """The (v1, v2) plane at y2."""
+    return Meeting(
+        space.layer, "y2", space.patches["plane"], CASES, lambda case, fitting: trial(lab, context, case, fitting)
+    )

@@ -1,0 +1,101 @@
+"""What can be read off linearly, and where? Ridge probes at every layer and question token.
+
+1. The 2,000-prompt cloud; a fifth is held out. A pair and its mirror image are held out together, so that no probe has
+   seen the held-out numbers in the other order (the paper does not say how its fifth was drawn).
+2. At every layer and every token from y1's first to the last: ridge regression of log y1 and of log y2, and a ridge
+   classifier of y1 > y2. The penalty is one of 13 log-spaced values in [1e-2, 1e4], chosen by the leave-one-out error,
+   in closed form; activations are mean-centred and not scaled.
+3. Held-out R² for the logarithms, held-out accuracy for the comparison.
+4. A token cannot know an operand that comes after it: the scores there are the floors.
+
+Tables
+- `probes`: target ("log_y1", "log_y2", "y1>y2"), layer, token, token_text, position, knows ("nothing", "part", "all":
+  how much of what the target needs the token has seen), penalty, mean, se, n, lo, hi.
+- `floors`: target, layer, token, mean, lo, hi: the best score among sites that know nothing of the operand in question
+  (for y1 > y2: that have not seen y2). There is none for log y1, which every question token has seen.
+"""
+
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from numberline.engine.lab import Lab
+from numberline.engine.sites import resid
+from numberline.experiments.common.experiment import Context, Result, experiment
+from numberline.experiments.two.trace import question_tokens
+from numberline.methods import clouds
+from numberline.methods.probes import HELD_OUT, accuracy, r2, ridge
+from numberline.tasks.layout import Prompts, encode
+from numberline.tasks.populations import cloud
+from numberline.tasks.task import Task
+
+TARGETS = ("log_y1", "log_y2", "y1>y2")
+GROUP_BYTES = 2**30
+"""How much of the cloud's activations is held at once: layers are read in groups."""
+
+
+@experiment("k2.probes", feeds=("app-probes-k2",))
+def probes(lab: Lab, context: Context) -> Result:
+    """What of each number can be read off linearly, and where?"""
+    task, network = Task(context.kind), lab.network
+    prompts = encode(lab.tokenizer, task, cloud(task, context.sizes.number_cloud, context.seed))
+    tokens = question_tokens(lab, prompts)
+    targets, held_out = targets_of(prompts), split(len(prompts), context.seed)
+    group = max(GROUP_BYTES // (len(prompts) * len(tokens) * network.d_model * 4), 1)
+    count = context.meter(network.n_layers * len(tokens))
+    rows: list[dict[str, Any]] = []
+    for start in range(0, network.n_layers, group):
+        sites = [(layer, token) for layer in range(start, min(start + group, network.n_layers)) for token in tokens]
+        read = clouds.read(lab, prompts, [resid(layer).at(token["token"]) for layer, token in sites])
+        for (layer, token), x in zip(sites, read, strict=True):
+            rows += [{"layer": layer, **token, **row} for row in probe(x, targets, held_out)]
+            count(1)
+    for row in rows:
+        row["knows"] = knows(row["target"], row["token"], prompts)
+    return Result.of({"probes": rows, "floors": floors(rows)}, n=int(held_out.sum()))
+
+
+def targets_of(prompts: Prompts) -> Float[Tensor, "n 3"]:
+    """log y1, log y2, and ±1 for y1 > y2."""
+    numbers = torch.tensor(prompts.operands, dtype=torch.float64)
+    larger = torch.where(numbers[:, 0] > numbers[:, 1], 1.0, -1.0)
+    return torch.cat([numbers.log(), larger[:, None]], 1)
+
+
+def split(n: int, seed: int) -> Bool[Tensor, " n"]:
+    """Which prompts are held out: a fifth of the pairs, each with its mirror image, which stands next to it."""
+    order = torch.randperm(n // 2, generator=torch.Generator().manual_seed(seed))
+    chosen = torch.zeros(n // 2, dtype=torch.bool)
+    chosen[order[: round(HELD_OUT * (n // 2))]] = True
+    return chosen.repeat_interleave(2)
+
+
+def probe(x: Float[Tensor, "n d"], targets: Float[Tensor, "n 3"], held_out: Bool[Tensor, " n"]) -> list[dict[str, Any]]:
+    """The three probes of one site: their penalties and held-out scores."""
+    fitted = ridge(x[~held_out], targets[~held_out])
+    predicted, truth = fitted(x[held_out]), targets[held_out]
+    return [
+        {
+            "target": target,
+            "penalty": float(fitted.penalties[i]),
+            **(accuracy if target == "y1>y2" else r2)(truth[:, i], predicted[:, i]).columns,
+        }
+        for i, target in enumerate(TARGETS)
+    ]
+
+
+def knows(target: str, token: int, prompts: Prompts) -> str:
+    """How much of the operand that the target needs last has been seen at a token."""
+    operand = "y1" if target == "log_y1" else "y2"
+    if token < prompts.positions[f"{operand}.first"]:
+        return "nothing"
+    return "part" if token < prompts.positions[operand] else "all"
+
+
+def floors(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """For each target, the best score where the operand has not been seen."""
+    blind = [row for row in rows if row["knows"] == "nothing"]
+    best = [max((row for row in blind if row["target"] == t), key=lambda row: row["mean"]) for t in TARGETS[1:]]
+    return [{name: row[name] for name in ("target", "layer", "token", "mean", "lo", "hi")} for row in best]

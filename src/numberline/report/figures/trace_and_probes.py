@@ -1,0 +1,147 @@
+"""Where the computation happens: the causal trace and the probes over layers and tokens."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from numberline.report import panels, style
+from numberline.report.figure import Drawing, caption, figure
+from numberline.report.formatting import count, estimate, number
+from numberline.report.view import RunView
+from numberline.results.stored import CannotDrawError, Table
+
+TARGETS = {"log_y1": r"$R^2$ of $\log\,y_1$", "log_y2": r"$R^2$ of $\log\,y_2$", "y1>y2": r"accuracy of $y_1>y_2$"}
+
+
+@figure("app-trace-k2", needs=("k2.trace",))
+def trace(view: RunView) -> Drawing:
+    """Causal trace of two numbers over layers and tokens."""
+    return _trace(view, "k2.trace", "number_layer", 5.6)
+
+
+@figure("app-trace-k3", needs=("k3.trace",))
+def trace_three(view: RunView) -> Drawing:
+    """Causal trace of three numbers over layers and tokens."""
+    row = view.run.result("k3.trace").table("population").rows[0]
+    kept = (
+        f"Of {count(row['candidates'])} quadruples the model solves {count(row['kept'])} in all four value orders; "
+        f"the first {count(row['used'])} are used."
+    )
+    return _trace(view, "k3.trace", "number_layer_k3", style.FULL_WIDTH, kept)
+
+
+def _trace(view: RunView, id: str, role: str, width: float, *said: str) -> Drawing:
+    result = view.run.result(id)
+    pooled = result.table("trace").where(metric="pooled")
+    cases = pooled.unique("case")
+    page = style.page(width, 2.9)
+    axes = page.subplots(1, len(cases), sharey=True)
+    grids = [pooled.where(case=case).grid("layer", "token") for case in cases]
+    limit = panels.signed_range(*(grid[2] for grid in grids))
+    sentences, image = [], None
+    for letter, case, place, (layers, tokens, matrix) in zip(style.LETTERS, cases, axes, grids, strict=False):
+        image = panels.scores_map(place, matrix, -limit, limit, style.SIGNED_MAP)
+        rows = pooled.where(case=case)
+        site_axes(place, rows, layers, tokens)
+        style.title(place, letter, style.CASE_TITLE[case])
+        best = max(rows, key=lambda row: row["mean"])
+        last = max(rows.where(position="last"), key=lambda row: row["layer"])
+        sentences.append(
+            f"({letter}) With {case} perturbed; the largest recovery is {estimate(best)}, after layer {best['layer']} "
+            f"at token {best['token']}{_name(best['position'])}, and the last token recovers {estimate(last)} after "
+            "the last layer."
+        )
+        _mark_number_layer(place, view, role, case, rows, layers, tokens)
+    axes[0].set_ylabel(style.LAYER)
+    panels.colour_bar(list(axes), image, style.POOLED)
+    nonpositive = sum(max(row["nonpositive"] for row in pooled.where(case=case)) for case in cases)
+    caveats = f" {nonpositive} denominators of the per-example ratio are not positive." if nonpositive else ""
+    return Drawing(
+        page,
+        caption(
+            view,
+            "Pooled position recovery when the clean residual stream leaving one layer (rows) is restored at one token "
+            "(columns), from the first token of y1 to the last token of the prompt",
+            [*sentences, f"Ticks mark each operand's last token; the panels share a colour scale.{_boxed(view, role)} "
+             f"n = {count(result.n)} counterfactuals per case.{caveats}", *said],
+        ),
+    )  # fmt: skip
+
+
+@figure("app-probes-k2", needs=("k2.probes",))
+def probes(view: RunView) -> Drawing:
+    """Ridge probes over layers and tokens."""
+    result = view.run.result("k2.probes")
+    table, floors = result.table("probes"), result.table("floors")
+    page = style.page(style.FULL_WIDTH, 2.6)
+    axes = page.subplots(1, 3, sharey=True)
+    sentences = []
+    for letter, place, (target, name) in zip("abc", axes, TARGETS.items(), strict=True):
+        rows = table.where(target=target)
+        layers, tokens, matrix = rows.grid("layer", "token")
+        chance = 0.5 if target == "y1>y2" else 0.0
+        image = panels.scores_map(place, np.clip(matrix, chance, 1), chance, 1)
+        site_axes(place, rows, layers, tokens)
+        style.title(place, letter, name)
+        panels.colour_bar(place, image, "held-out accuracy" if target == "y1>y2" else r"held-out $R^2$")
+        best = max(rows, key=lambda row: row["mean"])
+        floor = floors.where(target=target)
+        said = f" (floor, where the token cannot know it: {number(floor.rows[0]['mean'])})" if len(floor) else ""
+        what = "Accuracy of y1 > y2" if target == "y1>y2" else f"R² of {target.replace('_', ' ')}"
+        sentences.append(
+            f"({letter}) {what}: at best {estimate(best)}, after layer {best['layer']} at token "
+            f"{best['token']}{_name(best['position'])}{said}."
+        )
+    axes[0].set_ylabel(style.LAYER)
+    held = max(row["n"] for row in table)
+    return Drawing(
+        page,
+        caption(
+            view,
+            f"Ridge probes fitted at every layer (rows) and token (columns) and scored on {count(held)} held-out "
+            f"prompts of {count(view.sizes['number_cloud'])}",
+            [*sentences, "Colours are clipped at chance (0 and 0.5); the tables have every value."],
+        ),
+    )
+
+
+def site_axes(axes: Axes, rows: Table, layers: Sequence[int], tokens: Sequence[int]) -> None:
+    """Ticks of a layers × tokens map: each operand's last token and the last one by name, the rest unnamed."""
+    named = {row["token"]: row["position"] for row in rows if row["position"] and ".first" not in row["position"]}
+    axes.set_xticks([tokens.index(token) for token in named], [_symbol(name) for name in named.values()])
+    axes.set_xticks(range(len(tokens)), minor=True)
+    axes.tick_params(axis="x", which="minor", length=1.2, width=0.4)
+    step = max(1, round(len(layers) / 7))
+    axes.set_yticks(range(0, len(layers), step), [str(layer) for layer in layers[::step]])
+    axes.set_xlabel(style.TOKEN)
+
+
+def _symbol(position: str) -> str:
+    return f"$y_{position[1:]}$" if position.startswith("y") else position
+
+
+def _name(position: str) -> str:
+    return f" ({position.replace('.first', ', first digit')})" if position else ""
+
+
+def _mark_number_layer(
+    axes: Axes, view: RunView, role: str, case: str, rows: Table, layers: Sequence[int], tokens: Sequence[int]
+) -> None:
+    """A box around the number layer at the operand's own position."""
+    try:
+        layer = view.value(role)[0]
+    except CannotDrawError:
+        return
+    token = rows.where(position=case).rows[0]["token"]
+    corner = (tokens.index(token) - 0.5, layers.index(layer) - 0.5)
+    axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=style.COLOURS["ink"], linewidth=1.1))
+
+
+def _boxed(view: RunView, role: str) -> str:
+    try:
+        return f" Boxes: the number layer, {view.value(role)[0]}, at the perturbed operand's position."
+    except CannotDrawError as missing:
+        text = str(missing)
+        return f" {text[0].upper()}{text[1:]}."
