@@ -11,7 +11,7 @@ import torch
 from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
 
 from numberline import Task, answer_ids, clean_operands, corrupted_operands, encode, perturb, pool
-from numberline.models.loading import BUILT_IN
+from numberline.models.catalogue import BUILT_IN
 from tools import PACKAGES
 from workloads import Case, Examples
 

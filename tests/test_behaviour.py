@@ -21,7 +21,8 @@ from numberline.experiments.common.experiment import Context
 from numberline.methods import answers
 from numberline.methods.answers import answer, first_integer
 from numberline.methods.intervals import wilson
-from numberline.models.loading import BUILT_IN, TRAINED, wrap
+from numberline.models.catalogue import BUILT_IN, TRAINED
+from numberline.models.loaded import wrap
 from numberline.models.planted import planted
 from numberline.tasks import MIN, QUICK, Task, all_pairs, cloud, encode, operand_count
 from numberline.tasks.held_out import held_out, held_out_sets

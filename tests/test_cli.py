@@ -14,7 +14,7 @@ import numberline
 from numberline import cli
 from numberline.experiments.common import behaviour
 from numberline.experiments.registry import EXPERIMENTS
-from numberline.models.loading import BUILT_IN
+from numberline.models.catalogue import BUILT_IN
 from numberline.models.planted import planted
 from numberline.runs.run import SIZES
 from numberline.tasks import QUICK, Task, from_csv

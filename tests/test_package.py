@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from numberline.models.loading import TRAINED
+from numberline.models.catalogue import TRAINED
 
 ROOT = Path(__file__).parents[1]
 

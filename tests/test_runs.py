@@ -16,7 +16,8 @@ from numberline.errors import NumberlineError
 from numberline.experiments.common.experiment import Context, Experiment, MissingError, Result, experiment
 from numberline.experiments.registry import EXPERIMENTS, index, select
 from numberline.files import write_whole
-from numberline.models.loading import BUILT_IN, wrap
+from numberline.models.catalogue import BUILT_IN
+from numberline.models.loaded import wrap
 from numberline.results.folder import Meta, RunFolder
 from numberline.runs import digests
 from numberline.runs.run import Run, Settings, folder_name

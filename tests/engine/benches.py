@@ -10,7 +10,8 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from numberline.engine.lab import Lab
 from numberline.engine.recording import Recording
-from numberline.models.loading import BUILT_IN, wrap
+from numberline.models.catalogue import BUILT_IN
+from numberline.models.loaded import wrap
 from numberline.tasks.layout import Prompts, encode
 from numberline.tasks.task import Task
 

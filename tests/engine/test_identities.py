@@ -17,8 +17,9 @@ from numberline.engine.recording import check_keep
 from numberline.engine.sites import EVERYWHERE, attn, head, mid, mlp, neurons, pattern, resid
 from numberline.engine.subspace import Subspace
 from numberline.errors import NumberlineError
+from numberline.models.catalogue import BUILT_IN
 from numberline.models.families import FAMILIES, Family, Network
-from numberline.models.loading import BUILT_IN, wrap
+from numberline.models.loaded import wrap
 
 ALL = Read(logits=torch.arange(306).repeat(4, 1), argmax=True)
 

@@ -13,7 +13,8 @@ from numberline.experiments.common.experiment import Context, Result
 from numberline.experiments.three.space import ThreeSpace
 from numberline.experiments.two.patches import SharedSpace
 from numberline.methods import das
-from numberline.models.loading import BUILT_IN, wrap
+from numberline.models.catalogue import BUILT_IN
+from numberline.models.loaded import wrap
 from numberline.models.planted import Truth, planted
 from numberline.tasks import QUICK
 from numberline.tasks.counterfactuals import needed

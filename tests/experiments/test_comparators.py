@@ -20,7 +20,7 @@ from numberline.methods.attribution import activations, attribute, pin, ranking,
 from numberline.methods.connectivity import alignment, virtual_weights
 from numberline.methods.fields import active_share, comparator, comparison, reach, receptive_fields
 from numberline.methods.scores import score
-from numberline.models.loading import wrap
+from numberline.models.loaded import wrap
 from numberline.tasks import Task
 
 

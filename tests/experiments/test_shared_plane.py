@@ -18,7 +18,7 @@ from numberline.experiments.two import shared as k2_shared
 from numberline.experiments.two import whole as k2_whole
 from numberline.experiments.two.patches import SPACE, space_of, swapping
 from numberline.methods.answers import Answer
-from numberline.models.loading import wrap
+from numberline.models.loaded import wrap
 from numberline.tasks import Task
 from numberline.tasks.counterfactuals import counterfactual
 

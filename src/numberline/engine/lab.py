@@ -28,7 +28,7 @@ from numberline.engine.sites import Site, check
 from numberline.engine.wave import Wave
 from numberline.errors import NumberlineError
 from numberline.models.families import Network
-from numberline.models.loading import Loaded
+from numberline.models.loaded import Loaded
 from numberline.tasks.layout import Prompts
 
 

@@ -7,13 +7,16 @@ from pathlib import Path
 
 from numberline.errors import NumberlineError
 
-FOLDER = Path(__file__).parent / "builtin"
+BUILT_IN = Path(__file__).parent / "builtin"
+"""Where the trained ones are, each in a folder."""
 
 TRAINED = {
     "tiny": "trained by interchange interventions to compare as the paper describes; the default",
     "direct": "trained on the task alone; solves it another way: the negative control",
 }
-COMPILED = "not trained: every direction, head and neuron in it is known; two digits, two or three operands"
+COMPILED = {
+    "planted": "not trained: every direction, head and neuron in it is known; two digits, two or three operands"
+}
 
 
 @dataclass(frozen=True)
@@ -28,13 +31,14 @@ class BuiltIn:
 def built_in_models() -> tuple[BuiltIn, ...]:
     """The models of the package: the trained ones, then the compiled one, which has no weights on disk."""
     trained = (BuiltIn(name, what, _shape(name)) for name, what in TRAINED.items())
-    return (*trained, BuiltIn("planted", COMPILED, "compiled when it is loaded"))
+    compiled = (BuiltIn(name, what, "compiled when it is loaded") for name, what in COMPILED.items())
+    return (*trained, *compiled)
 
 
 def _shape(name: str) -> str:
     try:
-        config = json.loads((FOLDER / name / "config.json").read_text(encoding="utf-8"))
-        parameters = _count(FOLDER / name / "model.safetensors")
+        config = json.loads((BUILT_IN / name / "config.json").read_text(encoding="utf-8"))
+        parameters = _count(BUILT_IN / name / "model.safetensors")
     except OSError as error:
         raise NumberlineError(
             f"the built-in model {name!r} is not complete ({error.filename} is missing): install the package again"

@@ -16,7 +16,7 @@ from transformers import AutoTokenizer
 
 from numberline.claims import Claim, ledger
 from numberline.engine.lab import Lab
-from numberline.models.loading import wrap
+from numberline.models.loaded import wrap
 from numberline.models.planted import VARIANTS, Truth, planted
 from numberline.models.planted.broken import design_of
 from numberline.models.planted.compile import TOKENIZER
