@@ -32,7 +32,7 @@ def test_the_wheel_holds_every_module(wheel):
     inside = set(zipfile.ZipFile(wheel).namelist())
     modules = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src/numberline").rglob("*.py")}
     assert modules <= inside
-    assert "numberline/runs/folder.py" in inside
+    assert "numberline/runs/digests.py" in inside
     assert "numberline/py.typed" in inside
     assert not [name for name in inside if not name.startswith(("numberline/", "numberline-"))]
 
