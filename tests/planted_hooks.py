@@ -7,10 +7,11 @@ import torch
 from torch import Tensor
 from transformers import AutoTokenizer, Qwen2ForCausalLM
 
+from numberline.engine.prompts import Prompts
 from numberline.models.planted import Truth, planted
 from numberline.models.planted.compile import TOKENIZER
 from numberline.tasks.counterfactuals import Counterfactual, perturb
-from numberline.tasks.layout import Prompts, encode
+from numberline.tasks.layout import encode
 from numberline.tasks.sampling import ranked_tuples
 from numberline.tasks.task import Task
 

@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from numberline.engine.edits import add, freeze, set_coordinates, swap, zero
     from numberline.engine.lab import Lab, Read, Reading
+    from numberline.engine.prompts import Prompts
     from numberline.engine.recording import Recording
     from numberline.engine.sites import EVERYWHERE, Site, attn, head, mid, mlp, neurons, pattern, resid
     from numberline.engine.subspace import Subspace
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
         QUICK,
         Counterfactual,
         Kind,
-        Prompts,
         Sizes,
         Task,
         answer_ids,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 _HOME = {
     "numberline.engine.edits": "add freeze set_coordinates swap zero",
     "numberline.engine.lab": "Lab Read Reading",
+    "numberline.engine.prompts": "Prompts",
     "numberline.engine.recording": "Recording",
     "numberline.engine.sites": "EVERYWHERE Site attn head mid mlp neurons pattern resid",
     "numberline.engine.subspace": "Subspace",
@@ -50,7 +51,7 @@ _HOME = {
     "numberline.results.folder": "RunFolder",
     "numberline.runs.run": "Run Settings",
     "numberline.tasks": (
-        "MAX MIN PAPER QUICK Counterfactual Kind Prompts Sizes Task answer_ids clean_operands cloud corrupted_operands "
+        "MAX MIN PAPER QUICK Counterfactual Kind Sizes Task answer_ids clean_operands cloud corrupted_operands "
         "encode perturb pool read_counterfactuals write_counterfactuals"
     ),
 }

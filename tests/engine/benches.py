@@ -9,10 +9,11 @@ from oracle import Oracle
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from numberline.engine.lab import Lab
+from numberline.engine.prompts import Prompts
 from numberline.engine.recording import Recording
 from numberline.models.catalogue import BUILT_IN
 from numberline.models.loaded import wrap
-from numberline.tasks.layout import Prompts, encode
+from numberline.tasks.layout import encode
 from numberline.tasks.task import Task
 
 SMALL = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}

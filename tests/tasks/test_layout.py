@@ -53,7 +53,6 @@ def test_every_family_finds_the_operands(tokenizer: PreTrainedTokenizerFast, tas
     rows = some_operands(task)
     prompts = encode(tokenizer, task, rows)
     at = prompts.positions
-    assert prompts.operands == tuple(rows)
     for ids, text, row in zip(prompts.ids.tolist(), prompts.texts, rows, strict=True):
         for operand, value in zip(task.operands, row, strict=True):
             assert tokenizer.decode(ids[at[f"{operand}.first"] : at[operand] + 1]).strip() == str(value)
@@ -94,7 +93,6 @@ def test_parts_of_a_batch(tokenizer: PreTrainedTokenizerFast) -> None:
     whole = encode(tokenizer, Task(), rows)
     for part, kept in ((whole[1:3], [1, 2]), (whole[[3, 0]], [3, 0]), (whole[:0], [])):
         assert len(part) == len(kept)
-        assert part.operands == tuple(rows[i] for i in kept)
         assert part.texts == tuple(whole.texts[i] for i in kept)
         assert torch.equal(part.ids, whole.ids[kept])
         assert (part.positions, part.prefix) == (whole.positions, whole.prefix)
@@ -139,9 +137,9 @@ def test_answers_that_begin_alike_are_refused() -> None:
 
 
 def test_layouts_that_differ_are_refused() -> None:
-    with pytest.raises(NumberlineError, match=r"prompt 3 \('The maximum of 33 and 99 is '\) has the token layout"):
+    with pytest.raises(NumberlineError, match=r"prompt 3 \('….*The maximum of 33 and 99 is '\) has the token layout"):
         encode(tokenizer_zoo.uneven(), Task(), [(60, 70), (99, 88), (33, 99)])
-    with pytest.raises(NumberlineError, match=r"prompt 2 \('The maximum of 100 and 10 is '\)"):
+    with pytest.raises(NumberlineError, match=r"prompt 2 \('….*The maximum of 100 and 10 is '\)"):
         encode(tokenizer_zoo.builtin(), Task(), [(60, 10), (100, 10)])
     assert len(encode(tokenizer_zoo.uneven(), Task(), [(60, 70), (99, 88)])) == 2
 
@@ -149,7 +147,7 @@ def test_layouts_that_differ_are_refused() -> None:
 def test_a_prefix_that_is_not_shared_is_refused_even_in_a_batch_of_one() -> None:
     tokenizer = tokenizer_zoo.unstable_prefix()
     assert len(encode(tokenizer, Task(), [(60, 10)])) == 1
-    with pytest.raises(NumberlineError, match=r"prompt 1 \('The maximum of 90 and 10 is '\) does not begin with the"):
+    with pytest.raises(NumberlineError, match=r"prompt 1 \('….*The maximum of 90 and 10 is '\) does not begin"):
         encode(tokenizer, Task(), [(90, 10)])
 
 

@@ -5,6 +5,7 @@ Knows nothing of numbers: a prompt is token ids with named positions.
 
 from numberline.engine.edits import Edit, add, freeze, set_coordinates, swap, zero
 from numberline.engine.lab import Lab, Read, Reading
+from numberline.engine.prompts import Prompts
 from numberline.engine.recording import Recording
 from numberline.engine.sites import EVERYWHERE, Site, attn, head, mid, mlp, neurons, pattern, resid
 from numberline.engine.subspace import Subspace
@@ -13,6 +14,7 @@ __all__ = [
     "EVERYWHERE",
     "Edit",
     "Lab",
+    "Prompts",
     "Read",
     "Reading",
     "Recording",

@@ -23,13 +23,13 @@ from numberline.engine.conditions import Condition, Sink, resolve
 from numberline.engine.decode import Decoder
 from numberline.engine.edits import Edit
 from numberline.engine.memory import Memory
+from numberline.engine.prompts import Prompts
 from numberline.engine.recording import Keep, Recording
 from numberline.engine.sites import Site, check
 from numberline.engine.wave import Wave
 from numberline.errors import NumberlineError
 from numberline.models.families import Network
 from numberline.models.loaded import Loaded
-from numberline.tasks.layout import Prompts
 
 
 @dataclass(frozen=True, eq=False)

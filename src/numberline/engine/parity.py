@@ -15,10 +15,10 @@ from numberline.engine.attention import Past, installed
 from numberline.engine.blocks import attend, feed
 from numberline.engine.edits import Edit, swap
 from numberline.engine.lab import Lab, Read
+from numberline.engine.prompts import Prompts
 from numberline.engine.recording import Keeper, contribution
 from numberline.engine.sites import Site, head, mid, mlp, neurons, resid
 from numberline.errors import NumberlineError
-from numberline.tasks.layout import Prompts
 
 ALLOWED = {torch.float64: 1e-6, torch.float32: 1e-3, torch.bfloat16: 0.1, torch.float16: 0.03}
 """Largest relative difference that rounding explains. Hugging Face computes norms and softmax in fp32 in any dtype."""

@@ -21,10 +21,10 @@ from torch import Tensor
 from numberline.engine.attention import Past, installed
 from numberline.engine.blocks import attend, feed
 from numberline.engine.memory import Memory
+from numberline.engine.prompts import Prompts
 from numberline.engine.recording import Keeper, pattern, select
 from numberline.engine.sites import Site, check
 from numberline.models.families import Network
-from numberline.tasks.layout import Prompts
 
 HELD = 512 * 2**20
 """Bytes of keys and values that one batch of prompts may hold."""

@@ -23,10 +23,10 @@ from torch import Tensor
 from numberline.engine.attention import Past, installed
 from numberline.engine.blocks import attend, feed
 from numberline.engine.memory import Memory
+from numberline.engine.prompts import Prompts
 from numberline.engine.sites import Site
 from numberline.errors import NumberlineError
 from numberline.models.families import Network
-from numberline.tasks.layout import Prompts
 
 Keep = Literal["attn", "mlp", "z", "neurons", "pattern"]
 EXTRAS: tuple[Keep, ...] = ("attn", "mlp", "z", "neurons", "pattern")

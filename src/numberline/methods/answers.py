@@ -14,7 +14,8 @@ from jaxtyping import Int
 from torch import Tensor
 
 from numberline.engine.lab import Lab
-from numberline.tasks.layout import Prompts, encode
+from numberline.engine.prompts import Prompts
+from numberline.tasks.layout import encode
 from numberline.tasks.task import Task
 
 BATCH_BYTES = 256 * 2**20

@@ -11,9 +11,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from numberline.engine.lab import Lab
+from numberline.engine.prompts import Prompts
 from numberline.engine.sites import Site
 from numberline.methods.intervals import mean
-from numberline.tasks.layout import Prompts
 
 
 def read(

@@ -23,7 +23,7 @@ from numberline.tasks.counterfactuals import (
     pool,
 )
 from numberline.tasks.files import from_csv, read_counterfactuals, to_csv, write_counterfactuals
-from numberline.tasks.layout import Prompts, Tokenizer, answer_tokens, check_distinct_answers, encode
+from numberline.tasks.layout import answer_tokens, check_distinct_answers, encode
 from numberline.tasks.populations import (
     all_pairs,
     cloud,
@@ -53,13 +53,11 @@ __all__ = [
     "Counterfactual",
     "Kind",
     "Order",
-    "Prompts",
     "Row",
     "Rows",
     "Sizes",
     "Split",
     "Task",
-    "Tokenizer",
     "all_pairs",
     "answer_ids",
     "answer_tokens",

@@ -20,8 +20,9 @@ from itertools import combinations
 from jaxtyping import Int
 from torch import Tensor
 
+from numberline.engine.prompts import Tokenizer
 from numberline.errors import NumberlineError
-from numberline.tasks.layout import Tokenizer, answer_tokens, check_distinct_answers
+from numberline.tasks.layout import answer_tokens, check_distinct_answers
 from numberline.tasks.sampling import Row, Rows, ranked_tuples
 from numberline.tasks.sizes import PAPER, SEED, Sizes
 from numberline.tasks.task import Task

@@ -26,7 +26,7 @@ from numberline.methods.draws import Draws
 from numberline.methods.pca import SHOWN, Components, principal_components
 from numberline.methods.scores import Trial, record_trial
 from numberline.tasks.counterfactuals import perturb, pool
-from numberline.tasks.layout import Prompts
+from numberline.tasks.sampling import Row
 from numberline.tasks.task import Task
 
 Rows = list[dict[str, Any]]
@@ -53,13 +53,13 @@ class Cloud:
     provenance: Mapping[str, str]
 
     @classmethod
-    def of(cls, lab: Lab, place: Place, x: Float[Tensor, "n d"], prompts: Prompts, position: str = "") -> "Cloud":
-        """A cloud read at a place; its components are signed so that they rise with the place's operand."""
-        operands = torch.tensor(prompts.operands)
+    def of(cls, lab: Lab, place: Place, x: Float[Tensor, "n d"], rows: Sequence[Row], position: str = "") -> "Cloud":
+        """A cloud of prompts with these operands, read at a place; components are signed to rise with its operand."""
+        operands = torch.tensor(rows)
         numbers = operands[:, int(place.operand[1:]) - 1]
         found = principal_components(x)
         signed = Subspace(found.directions).signed(x, numbers.double()).basis
-        about = {"model": lab.loaded.fingerprint, "site": str(place.site), "data": f"{len(prompts)} clean prompts"}
+        about = {"model": lab.loaded.fingerprint, "site": str(place.site), "data": f"{len(rows)} clean prompts"}
         pca = Components(found.mean, signed, found.variances, found.total)
         return cls(position or place.operand, x, operands, numbers, pca, about)
 

@@ -127,15 +127,16 @@ def seen_at(
 ) -> tuple[dict[str, Cloud], Rows]:
     """The cloud at each direction's site, named by the direction; and the rows of `attention`."""
     task = three_numbers(context)
-    prompts = encode(lab.tokenizer, task, cloud(task, context.sizes.three_cloud, context.seed))
+    operands = cloud(task, context.sizes.three_cloud, context.seed)
+    prompts = encode(lab.tokenizer, task, operands)
     sites = [place.site for place in found.values()] + [pattern(*head).at("y3") for head in heads.values()]
     read = clouds.read(lab, prompts, sites)
     seen = {
-        name: Cloud.of(lab, place, x, prompts, position=name)
+        name: Cloud.of(lab, place, x, operands, position=name)
         for (name, place), x in zip(found.items(), read[: len(found)], strict=True)
     }
-    operands = seen["u1"].operands
-    first = operands[:, 0] > operands[:, 1]
+    numbers = seen["u1"].operands
+    first = numbers[:, 0] > numbers[:, 1]
     attention = [
         {"direction": name, "token": token, "larger": larger, **mean(weights[chosen, prompts.positions[token]]).columns}
         for name, weights in zip(heads, read[len(found) :], strict=True)

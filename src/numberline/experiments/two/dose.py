@@ -59,7 +59,7 @@ def measure(lab: Lab, context: Context, space: SharedSpace) -> Result:
     ]
     found = lab.sweep(lab.record(chosen), conditions, Read(argmax=True), progress=count)
     assert found.argmax is not None
-    flat = [value for row in chosen.operands for value in row]
+    flat = [value for row in operands[: len(chosen)] for value in row]
     tokens = answer_tokens(lab.loaded.tokenizer, task, flat).reshape(-1, 2)
     named = found.argmax.cpu()[:, :, None] == tokens
     if not bool(named[[first != second for first, second in cells]].any()):

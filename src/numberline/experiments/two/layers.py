@@ -34,10 +34,11 @@ def layers(lab: Lab, context: Context) -> Result:
     """From which layer on does a single direction carry the number?"""
     last, known = roles.require(context, "number_layer").layer, context.need("k2.number").subspaces["u"]
     task, sizes = Task(context.kind), context.sizes
-    prompts = encode(lab.tokenizer, task, cloud(task, sizes.number_cloud, context.seed))
+    operands = cloud(task, sizes.number_cloud, context.seed)
+    prompts = encode(lab.tokenizer, task, operands)
     places = [Place(operand, resid(layer).at(operand)) for layer in range(last + 1) for operand in task.operands]
     found = [
-        Cloud.of(lab, place, x, prompts)
+        Cloud.of(lab, place, x, operands)
         for place, x in zip(places, clouds.read(lab, prompts, [place.site for place in places]), strict=True)
     ]
     at_y1, at_y2 = found[0::2], found[1::2]

@@ -66,9 +66,10 @@ def number(lab: Lab, context: Context) -> Result:
 def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, suffix: str = "") -> Result:
     """The analysis of this file for any two-operand task; values in bins of `width`, subspaces named with a suffix."""
     first, second = (Place(operand, resid(layer).at(operand)) for operand in task.operands)
-    prompts = encode(lab.tokenizer, task, cloud(task, context.sizes.number_cloud, context.seed))
+    operands = cloud(task, context.sizes.number_cloud, context.seed)
+    prompts = encode(lab.tokenizer, task, operands)
     one, two = (
-        Cloud.of(lab, place, x, prompts)
+        Cloud.of(lab, place, x, operands)
         for place, x in zip((first, second), clouds.read(lab, prompts, [first.site, second.site]), strict=True)
     )
     trials = {(case, kind): recorded(lab, context, task, case, kind) for case in task.operands for kind in EXAMPLES}

@@ -22,13 +22,15 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from numberline.engine.lab import Lab
+from numberline.engine.prompts import Prompts
 from numberline.engine.sites import resid
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.two.trace import question_tokens
 from numberline.methods import clouds
 from numberline.methods.probes import HELD_OUT, accuracy, r2, ridge
-from numberline.tasks.layout import Prompts, encode
+from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
+from numberline.tasks.sampling import Rows
 from numberline.tasks.task import Task
 
 TARGETS = ("log_y1", "log_y2", "y1>y2")
@@ -40,9 +42,10 @@ GROUP_BYTES = 2**30
 def probes(lab: Lab, context: Context) -> Result:
     """What of each number can be read off linearly, and where?"""
     task, network = Task(context.kind), lab.network
-    prompts = encode(lab.tokenizer, task, cloud(task, context.sizes.number_cloud, context.seed))
+    operands = cloud(task, context.sizes.number_cloud, context.seed)
+    prompts = encode(lab.tokenizer, task, operands)
     tokens = question_tokens(lab, prompts)
-    targets, held_out = targets_of(prompts), split(len(prompts), context.seed)
+    targets, held_out = targets_of(operands), split(len(prompts), context.seed)
     group = max(GROUP_BYTES // (len(prompts) * len(tokens) * network.d_model * 4), 1)
     count = context.meter(network.n_layers * len(tokens))
     rows: list[dict[str, Any]] = []
@@ -57,9 +60,9 @@ def probes(lab: Lab, context: Context) -> Result:
     return Result.of({"probes": rows, "floors": floors(rows)}, n=int(held_out.sum()))
 
 
-def targets_of(prompts: Prompts) -> Float[Tensor, "n 3"]:
+def targets_of(operands: Rows) -> Float[Tensor, "n 3"]:
     """log y1, log y2, and ±1 for y1 > y2."""
-    numbers = torch.tensor(prompts.operands, dtype=torch.float64)
+    numbers = torch.tensor(operands, dtype=torch.float64)
     larger = torch.where(numbers[:, 0] > numbers[:, 1], 1.0, -1.0)
     return torch.cat([numbers.log(), larger[:, None]], 1)
 

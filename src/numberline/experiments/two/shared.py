@@ -97,8 +97,9 @@ def patch_rows(lab: Lab, context: Context, space: SharedSpace) -> list[dict[str,
 def geometry_of(lab: Lab, context: Context, space: SharedSpace) -> Result:
     """The cloud on the plane: coordinates, what per-number means explain, and what can be read off linearly."""
     task = two_numbers(context)
-    prompts = encode(lab.tokenizer, task, cloud(task, context.sizes.shared_cloud, context.seed))
-    numbers = torch.tensor(prompts.operands)
+    operands = cloud(task, context.sizes.shared_cloud, context.seed)
+    prompts = encode(lab.tokenizer, task, operands)
+    numbers = torch.tensor(operands)
     before, after = read(lab, prompts, [space.site, resid(space.layer).at("y2")])
     directions = torch.cat([space.directions, space.plane.basis[:, 1:]], 1)
     coordinates = {

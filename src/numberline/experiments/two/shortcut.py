@@ -46,8 +46,9 @@ def shortcut(lab: Lab, context: Context) -> Result:
     (fit,) = das.fit_with_restart(
         lab, [trials["fitting"]], place.site, context.seed, progress=lambda done: count(done * sizes.fitting)
     )
-    prompts = encode(lab.tokenizer, task, cloud(task, sizes.number_cloud, context.seed))
-    seen = Cloud.of(lab, place, clouds.read(lab, prompts, [place.site])[0], prompts)
+    operands = cloud(task, sizes.number_cloud, context.seed)
+    prompts = encode(lab.tokenizer, task, operands)
+    seen = Cloud.of(lab, place, clouds.read(lab, prompts, [place.site])[0], operands)
     learned = seen.signed(fit.subspace)
     random = das.random_subspaces(lab.network.d_model, 1, RANDOM_DRAWS, context.seed)
     tried = {"full": None, "das": learned, "v2": v2, "random": random}

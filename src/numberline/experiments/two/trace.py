@@ -18,6 +18,7 @@ from typing import Any
 
 from numberline.engine.edits import swap
 from numberline.engine.lab import Lab
+from numberline.engine.prompts import Prompts
 from numberline.engine.sites import resid
 from numberline.experiments.common import roles
 from numberline.experiments.common.experiment import Context, Result, experiment
@@ -25,7 +26,6 @@ from numberline.experiments.two.patches import CASES
 from numberline.experiments.two.patches import trial as recorded
 from numberline.methods.intervals import mean
 from numberline.methods.scores import Trial, score
-from numberline.tasks.layout import Prompts
 
 
 @experiment("k2.trace", feeds=("app-trace-k2",))

@@ -28,6 +28,7 @@ from torch import Tensor
 
 from numberline.engine.edits import swap
 from numberline.engine.lab import Lab
+from numberline.engine.prompts import Prompts
 from numberline.engine.sites import head, mid, pattern
 from numberline.engine.subspace import Subspace
 from numberline.experiments.common import roles
@@ -37,7 +38,7 @@ from numberline.experiments.two.patches import RANDOM_DRAWS
 from numberline.experiments.two.trace import question_tokens
 from numberline.methods import clouds, das
 from numberline.methods.draws import draw_rows
-from numberline.tasks.layout import Prompts, encode
+from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 from numberline.tasks.task import Task
 
@@ -53,9 +54,10 @@ def transport(lab: Lab, context: Context) -> Result:
     (fit,) = das.fit_with_restart(
         lab, [trials["fitting"]], place.site, context.seed, progress=lambda done: count(done * sizes.fitting)
     )
-    prompts = encode(lab.tokenizer, task, cloud(task, sizes.shared_cloud, context.seed))
+    operands = cloud(task, sizes.shared_cloud, context.seed)
+    prompts = encode(lab.tokenizer, task, operands)
     output, weights = clouds.read(lab, prompts, [place.site, pattern(role.layer, role.head).at("y2")])
-    seen = Cloud.of(lab, place, output, prompts, position="y2")
+    seen = Cloud.of(lab, place, output, operands, position="y2")
     v1 = seen.signed(fit.subspace)
     space = output_space(lab, role)
     random = {
