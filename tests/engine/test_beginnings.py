@@ -2,6 +2,7 @@
 
 import torch
 
+from numberline.engine import prefix_tree
 from numberline.engine.prefix_tree import segments
 from numberline.engine.sites import EVERYWHERE, attn, head, mid, mlp, neurons, pattern, resid
 from numberline.tasks import Task, encode
@@ -72,7 +73,7 @@ def test_small_batches_and_shuffled_prompts_give_the_same(qwen_bench, monkeypatc
     lab = qwen_bench.lab
     prompts, site = encode(lab.tokenizer, TASK, GRID), neurons(2, (1,)).at("y3")
     (whole,) = lab.activations(prompts, [site])
-    monkeypatch.setattr(beginnings, "HELD", 1)
+    monkeypatch.setattr(prefix_tree, "HELD", 1)
     assert qwen_bench.close(lab.activations(prompts, [site])[0], whole)
     monkeypatch.undo()
     order = torch.randperm(len(prompts), generator=torch.Generator().manual_seed(0)).tolist()
