@@ -19,7 +19,6 @@ from numberline.files import write_whole
 from numberline.models.catalogue import BUILT_IN
 from numberline.models.loaded import wrap
 from numberline.results.folder import Meta, RunFolder
-from numberline.runs import digests
 from numberline.runs.run import Run, Settings, folder_name
 
 
@@ -275,40 +274,6 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
     write_whole(path, b"new")
     assert path.read_bytes() == b"new"
-
-
-def test_the_digest_follows_the_code_and_not_its_words(tmp_path):
-    def digest(text: str) -> str:
-        path = tmp_path / "module.py"
-        path.write_text(text)
-        digests.of_code.cache_clear()
-        return digests.of_code(path)
-
-    plain = digest("from numberline.methods.intervals import wilson\ndef f():\n    return 1\n")
-    assert (
-        digest("from numberline.methods.intervals import wilson\n\n# why\ndef f():\n    'doc'\n    return (1)\n")
-        == plain
-    )
-    assert digest("from numberline.methods.intervals import wilson\ndef f():\n    return 2\n") != plain
-    assert digest("from numberline.methods.answers import answer\ndef f():\n    return 1\n") != plain
-
-
-def test_the_digest_follows_imports_through_the_layers():
-    found = _closure(Path(digests.PACKAGE / "experiments/common/behaviour.py"))
-    assert {"behaviour.py", "answers.py", "lab.py", "families.py", "sampling.py"} <= {path.name for path in found}
-    assert not {"cli", "runs", "report"} & {path.parent.name for path in found}
-
-
-def _closure(path: Path) -> set[Path]:
-    import ast
-
-    seen, waiting = set(), [path]
-    while waiting:
-        file = waiting.pop()
-        if file not in seen:
-            seen.add(file)
-            waiting += digests._own_modules(ast.parse(file.read_text()))
-    return seen
 
 
 def test_selection(bench):
