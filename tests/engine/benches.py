@@ -33,6 +33,16 @@ CONFIGS = {
         "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
     },
     "olmo2": GROUPED,
+    "phi3": {**GROUPED, "sliding_window": 11},
+    "granite": {
+        **GROUPED, "embedding_multiplier": 3.0, "attention_multiplier": 0.3, "residual_multiplier": 0.6,
+        "logits_scaling": 4.0, "mlp_bias": True,
+    },
+    "cohere": {**GROUPED, "use_qk_norm": True, "logit_scale": 0.3, "attention_bias": True},
+    "cohere2": {**GROUPED, "sliding_window": 10, "logit_scale": 0.3},
+    "arcee": {**GROUPED, "mlp_bias": True},
+    "starcoder2": {**GROUPED, "sliding_window": 9},
+    "phi": {**GROUPED, "qk_layernorm": True, "partial_rotary_factor": 0.5},
     "gpt_neox": {**SMALL, "use_parallel_residual": True},
     "gpt_neox-sequential": {**SMALL, "use_parallel_residual": False},
     "gpt2": {"n_embd": 32, "n_layer": 3, "n_head": 4, "n_inner": 48, "scale_attn_by_inverse_layer_idx": True},
@@ -92,11 +102,19 @@ def _rms_norm_in_double(self, x):
     return scale * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps)
 
 
+def _layer_norm_in_double(self, x):
+    """Cohere's norm, the same."""
+    centred = x - x.mean(-1, keepdim=True)
+    return self.weight * centred * torch.rsqrt(centred.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
+
+
 def in_double_throughout(model) -> None:
     """Let an fp64 model be fp64 inside its norms too, so that agreement to 1e-10 can be asked for."""
     for module in model.modules():
         if type(module).__name__.endswith("RMSNorm"):
             module.forward = MethodType(_rms_norm_in_double, module)
+        if type(module).__name__ in ("CohereLayerNorm", "Cohere2LayerNorm"):
+            module.forward = MethodType(_layer_norm_in_double, module)
 
 
 def bench(family: str, dtype: torch.dtype = torch.float64) -> Bench:

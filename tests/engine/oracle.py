@@ -28,7 +28,12 @@ SANDWICH = Names(
 )
 NEOX = Names("gpt_neox.layers", "attention.dense", "mlp.dense_4h_to_h", "attention.dense", "mlp")
 GPT2 = Names("transformer.h", "attn.c_proj", "mlp.c_proj", "attn.c_proj", "mlp")
-NAMES = {"gemma2": SANDWICH, "gemma3_text": SANDWICH, "olmo2": SANDWICH, "gpt_neox": NEOX, "gpt2": GPT2}
+STARCODER = Names("model.layers", "self_attn.o_proj", "mlp.c_proj", "self_attn.o_proj", "mlp")
+PHI = Names("model.layers", "self_attn.dense", "mlp.fc2", "self_attn.dense", "mlp")
+NAMES = {
+    "gemma2": SANDWICH, "gemma3_text": SANDWICH, "olmo2": SANDWICH, "gpt_neox": NEOX, "gpt2": GPT2,
+    "starcoder2": STARCODER, "phi": PHI,
+}  # fmt: skip
 
 
 @dataclass
@@ -47,6 +52,8 @@ class Oracle:
         self.model = model
         self.names = NAMES.get(model.config.model_type, LLAMA)
         self.blocks = model.get_submodule(self.names.blocks)
+        # What a sub-block gives is multiplied by this before it is added (Granite).
+        self.scale = getattr(model.config, "residual_multiplier", 1.0)
 
     def head(self, layer: int, head: int, z: Tensor) -> Tensor:
         """z_h W_O for the concatenated heads z."""
@@ -114,8 +121,11 @@ class Oracle:
             return out
 
         def after_attention(_, __, out):
-            write = edited("attn", out)
-            return edited("mid", entered["x"] + write) - entered["x"]
+            write = edited("attn", out * self.scale)
+            return (edited("mid", entered["x"] + write) - entered["x"]) / self.scale
+
+        def after_mlp(_, __, out):
+            return edited("mlp", out * self.scale) / self.scale
 
         def leave(_, __, out):
             if isinstance(out, tuple):
@@ -131,7 +141,7 @@ class Oracle:
             block.get_submodule(self.names.mlp_down).register_forward_pre_hook(
                 lambda _, args: (edited("neurons", args[0]),)
             ),
-            block.get_submodule(self.names.mlp_write).register_forward_hook(lambda _, __, out: edited("mlp", out)),
+            block.get_submodule(self.names.mlp_write).register_forward_hook(after_mlp),
             block.register_forward_hook(leave),
         ]
         for handle in handles:

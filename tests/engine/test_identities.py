@@ -18,8 +18,9 @@ from numberline.engine.sites import EVERYWHERE, attn, head, mid, mlp, neurons, p
 from numberline.engine.subspace import Subspace
 from numberline.errors import NumberlineError
 from numberline.models.catalogue import BUILT_IN
-from numberline.models.families import FAMILIES, Family, Network
+from numberline.models.families import FAMILIES, LLAMA
 from numberline.models.loaded import wrap
+from numberline.models.network import Network
 
 ALL = Read(logits=torch.arange(306).repeat(4, 1), argmax=True)
 
@@ -208,9 +209,9 @@ def test_load_checks_every_family(any_bench: Bench):
 @pytest.mark.parametrize(
     "wrong",
     [
-        Family(before_mlp="input_layernorm"),
-        Family(before_attention=""),
-        Family(after_mlp="post_attention_layernorm"),
+        replace(LLAMA, before_mlp="input_layernorm"),
+        replace(LLAMA, before_attention=""),
+        replace(LLAMA, after_mlp="post_attention_layernorm"),
     ],
 )
 def test_a_wrong_map_is_caught_on_load(monkeypatch, wrong):

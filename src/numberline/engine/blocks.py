@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from numberline.engine.attention import Past
-from numberline.models.families import Block, Network
+from numberline.models.network import Block, Network
 
 
 @runtime_checkable

@@ -28,8 +28,8 @@ from numberline.engine.recording import Keep, Recording
 from numberline.engine.sites import Site, check
 from numberline.engine.wave import Wave
 from numberline.errors import NumberlineError
-from numberline.models.families import Network
 from numberline.models.loaded import Loaded
+from numberline.models.network import Network
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from numberline.engine.memory import Memory
 from numberline.engine.prompts import Prompts
 from numberline.engine.recording import Keeper, pattern, select
 from numberline.engine.sites import Site, check
-from numberline.models.families import Network
+from numberline.models.network import Network
 
 HELD = 512 * 2**20
 """Bytes of keys and values that one batch of prompts may hold."""

@@ -26,7 +26,7 @@ from numberline.engine.memory import Memory
 from numberline.engine.prompts import Prompts
 from numberline.engine.sites import Site
 from numberline.errors import NumberlineError
-from numberline.models.families import Network
+from numberline.models.network import Network
 
 Keep = Literal["attn", "mlp", "z", "neurons", "pattern"]
 EXTRAS: tuple[Keep, ...] = ("attn", "mlp", "z", "neurons", "pattern")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from numberline.errors import NumberlineError
-from numberline.models.families import Network
+from numberline.models.network import Network
 
 Kind = Literal["pattern", "head", "attn", "mid", "neurons", "mlp", "resid"]
 ORDER: tuple[Kind, ...] = ("pattern", "head", "attn", "mid", "neurons", "mlp", "resid")

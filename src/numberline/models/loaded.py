@@ -8,7 +8,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from numberline.models.families import Network
+from numberline.models.network import Network
 
 
 @dataclass(frozen=True, eq=False)

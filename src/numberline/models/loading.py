@@ -8,8 +8,8 @@ import torch
 
 from numberline.errors import NumberlineError
 from numberline.models.catalogue import BUILT_IN, COMPILED, TRAINED
-from numberline.models.families import FAMILIES
 from numberline.models.loaded import Loaded, wrap
+from numberline.models.network import known_family
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "float64": torch.float64}
 
@@ -33,12 +33,7 @@ def load(
     source = str(BUILT_IN / name) if name in TRAINED else name
     try:
         config = AutoConfig.from_pretrained(source)
-        if config.model_type not in FAMILIES:
-            # Refuse before downloading or reading any weights.
-            raise NumberlineError(
-                f"the architecture '{config.model_type}' of {name} is not supported: use one of "
-                f"{', '.join(sorted(FAMILIES))}, or add a row to numberline/models/families.py"
-            )
+        known_family(config)  # refused before downloading or reading any weights
         tokenizer = AutoTokenizer.from_pretrained(source)
         model = AutoModelForCausalLM.from_pretrained(source, dtype=DTYPES[dtype], device_map=device_map)
     except (OSError, ValueError) as error:

@@ -38,7 +38,7 @@ from typing import Any
 from numberline.engine.lab import Lab
 from numberline.errors import NumberlineError
 from numberline.experiments.common.experiment import Context, MissingError
-from numberline.models.families import Network
+from numberline.models.network import Network
 
 Row = Mapping[str, Any]
 
