@@ -7,11 +7,11 @@ import plotly.graph_objects
 import pytest
 from synthetic import make_run, results
 
+from numberline.discovery import declared
 from numberline.report.formatting import estimate
 from numberline.report.interactive import number, shared_plane, three, trace_and_probes
-from numberline.report.interactive.plot import MOST_POINTS, clean, plain, sample, shown
-from numberline.report.interactive.registry import PLOTS
-from numberline.report.registry import FIGURES
+from numberline.report.interactive.plot import MOST_POINTS, PlotSpec, clean, plain, sample, shown
+from numberline.report.registry import FIGURES, PLOTS
 from numberline.report.view import RunView
 from numberline.results.stored import CannotDrawError, Stored
 
@@ -19,12 +19,12 @@ ALL = [(label, place) for label, plots in PLOTS.items() for place in range(len(p
 
 
 def test_every_plot_stands_under_a_figure():
-    assert set(PLOTS) <= set(FIGURES)
+    assert {plot.under for plot in declared(PlotSpec, "numberline.report.interactive")} == set(PLOTS) <= set(FIGURES)
 
 
 @pytest.mark.parametrize(("label", "place"), ALL)
 def test_plotly_takes_it(label, place, view):
-    plot = PLOTS[label][place](view)
+    plot = PLOTS[label][place].make(view)
     content = json.loads(json.dumps(plot.content, allow_nan=False))
     drawn = plotly.graph_objects.Figure(data=content["data"], layout=content["layout"])
     assert len(drawn.data) == len(plot.data) > 0
@@ -40,11 +40,11 @@ def test_plotly_takes_it(label, place, view):
 def test_without_results_there_is_none(label, place, tmp_path):
     empty = RunView(Stored.open(make_run(tmp_path / "run", without=tuple(results()))))
     with pytest.raises(CannotDrawError, match="was not run"):
-        PLOTS[label][place](empty)
+        PLOTS[label][place].make(empty)
 
 
 def test_a_cell_of_the_trace_has_its_layer_token_and_score(view):
-    plot = trace_and_probes.trace("k2.trace")(view)
+    plot = trace_and_probes.trace.make(view)
     row = view.run.result("k2.trace").table("trace").one(case="y2", layer=3, token=32, metric="pooled")
     heat = plot.content["data"][1]
     assert heat["y"][3] == 3
@@ -55,14 +55,14 @@ def test_a_cell_of_the_trace_has_its_layer_token_and_score(view):
 
 def test_a_point_of_the_manifold_has_its_number(view):
     result = view.run.result("k2.number")
-    points = number.manifold(view).content["data"][0]
+    points = number.manifold.make(view).content["data"][0]
     means, pcs = result.tensor("means_y1"), result.tensor("pcs_y1")
     assert [int(point[0]) for point in points["customdata"]] == result.tensor("values_y1").tolist()
     assert np.allclose(points["y"], (means - means.mean(0)) @ pcs[:, 1], rtol=1e-3)
 
 
 def test_the_slider_steps_through_the_layers(view):
-    plot = trace_and_probes.probes(view)
+    plot = trace_and_probes.probes.make(view)
     assert plot.views.slider
     assert list(plot.views.names) == [str(layer) for layer in range(6)]
     row = view.run.result("k2.probes").table("probes").one(layer=5, target="y1>y2", token=29)
@@ -72,13 +72,13 @@ def test_the_slider_steps_through_the_layers(view):
 
 
 def test_the_dose_response_leaves_equal_numbers_out(view):
-    heat = shared_plane.dose(view).content["data"][0]
+    heat = shared_plane.dose.make(view).content["data"][0]
     assert heat["z"][2][2] is None
     assert (heat["z"][0][5], heat["z"][5][0]) == (1.0, 0.0), "x is the first operand"
 
 
 def test_three_numbers_are_coloured_by_the_winner(view):
-    result, plot = view.run.result("k3.directions"), three.numbers(view).content
+    result, plot = view.run.result("k3.directions"), three.numbers.make(view).content
     operands = result.tensor("operands")
     second = operands[operands.argmax(1) == 1]
     assert plot["data"][1]["customdata"] == second.tolist()
@@ -87,7 +87,7 @@ def test_three_numbers_are_coloured_by_the_winner(view):
 
 
 def test_the_read_out_has_every_winner_at_every_layer(view):
-    plot = three.readout(view)
+    plot = three.readout.make(view)
     result = view.run.result("k3.readout")
     assert plot.views.names[plot.views.first] == str(view.value("readout_layer_k3")[0])
     counts = [len(trace["x"]) for trace in plot.content["data"][:3]]

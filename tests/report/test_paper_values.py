@@ -1,8 +1,9 @@
 """The paper's numbers: complete, each with its section."""
 
-from numberline.claims.paper_comparison import MEASURES
+from numberline.claims.paper_comparison import MEASURES, WHOLE
 from numberline.claims.paper_values import paper_values
 from numberline.experiments.registry import EXPERIMENTS
+from numberline.report.registry import EXHIBITS
 
 
 def test_the_table_of_the_whole_number():
@@ -26,8 +27,14 @@ def test_the_numbers_that_a_run_is_set_beside():
     assert (36, 29, 33) in found.values()
 
 
-def test_every_number_has_a_name_and_a_known_measure():
-    for value in paper_values().values:
+def test_every_number_has_a_name_and_is_measured():
+    values = paper_values().values
+    assert sorted(value.key for value in values) == sorted(MEASURES)
+    for value in values:
         assert len(value.names) == len(value.value)
-        assert value.measure in MEASURES
         assert value.id in EXPERIMENTS
+
+
+def test_every_number_stands_beside_one_figure_or_table():
+    placed = [key for spec in EXHIBITS.values() for key in spec.paper]
+    assert sorted(placed) == sorted([*MEASURES, WHOLE])

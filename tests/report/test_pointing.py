@@ -8,8 +8,8 @@ from browser import load, point, show
 from synthetic import make_run
 
 from numberline.report.draw import Inventory
-from numberline.report.interactive.registry import PLOTS
 from numberline.report.page import html
+from numberline.report.registry import PLOTS
 from numberline.report.view import RunView
 from numberline.results.stored import Stored
 

@@ -11,19 +11,23 @@ from numberline.claims.evidence import Evidence, NotMeasuredError, Quantity, Sto
 from numberline.claims.paper_values import Number, paper_values
 
 Measures = Callable[[Evidence], Sequence[Quantity]]
+WHOLE = "whole"
+"""The key of the table of whole numbers."""
 
 
 @dataclass(frozen=True)
 class Beside:
-    """One number of the paper beside the run's; `found` is None where it was not measured, and `why` says why."""
+    """One number of the paper beside the run's; `found` is None where it was not measured, and `why` says why.
+
+    `key` is its name in paper_values.toml, by which a figure or a table asks for it.
+    """
 
     name: str
     section: str
     paper: Number
     found: Quantity | None
+    key: str
     why: str = ""
-    id: str | None = None
-    """The experiment that measures it."""
 
     @property
     def difference(self) -> float | None:
@@ -44,12 +48,12 @@ def beside_the_paper(results: Mapping[str, Stored]) -> list[Beside]:
     rows: list[Beside] = []
     for value in paper_values().values:
         try:
-            found: Sequence[Quantity | None] = MEASURES[value.measure](evidence)
+            found: Sequence[Quantity | None] = MEASURES[value.key](evidence)
             why = ""
         except NotMeasuredError as error:
             found, why = [None] * len(value.value), str(error)
         rows += [
-            Beside(name, value.section, theirs, ours, why, value.id)
+            Beside(name, value.section, theirs, ours, value.key, why)
             for name, theirs, ours in zip(value.names, value.value, found, strict=True)
         ]
     for row in paper_values().whole:
@@ -64,8 +68,8 @@ def _whole(name: str, patch: str, case: str, metric: str, theirs: Number, eviden
     try:
         found = evidence.one("k2.whole", "whole", condition=patch, case=case, metric=metric)
     except NotMeasuredError as error:
-        return Beside(name, "app:res-whole", theirs, None, str(error), "k2.whole")
-    return Beside(name, "app:res-whole", theirs, found, id="k2.whole")
+        return Beside(name, "app:res-whole", theirs, None, WHOLE, str(error))
+    return Beside(name, "app:res-whole", theirs, found, WHOLE)
 
 
 def _layout(id: str, operands: Sequence[str], table: str = "trace", **where: int) -> Measures:

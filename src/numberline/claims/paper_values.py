@@ -18,8 +18,8 @@ class PaperValue:
     value: tuple[Number, ...]
     section: str
     id: str
-    measure: str
-    """What measures it on a run: a name in beside.py."""
+    key: str
+    """By which a figure asks for it, and paper_comparison.py measures it."""
     parts: tuple[str, ...] = ()
     """What each number is, where there are several."""
 
@@ -57,7 +57,7 @@ def paper_values() -> PaperValues:
             tuple(row["value"]) if isinstance(row["value"], list) else (row["value"],),
             row["section"],
             row["id"],
-            row["measure"],
+            row["key"],
             tuple(row.get("parts", ())),
         )
         for row in found["value"]

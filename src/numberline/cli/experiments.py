@@ -72,13 +72,13 @@ def run(
 
 @app.command()
 def experiments() -> None:
-    """List the experiments: their ids, and the question that each answers.
+    """List the experiments in the order in which they run: their ids, and the question that each answers.
 
     Example: [bold]numberline experiments[/bold]
     """
-    from numberline.experiments.registry import EXPERIMENTS
+    from numberline.experiments.registry import select
 
-    for experiment in EXPERIMENTS.values():
+    for experiment in select():
         out.print(f"[bold]{experiment.id:20}[/bold] {experiment.question}")
 
 

@@ -29,7 +29,7 @@ from numberline.errors import NumberlineError
 from numberline.files import make_folder, write_whole
 from numberline.report import style
 from numberline.report.figure import Drawing, FigureSpec
-from numberline.report.registry import FIGURES, TABLES
+from numberline.report.registry import EXHIBITS, FIGURES, TABLES
 from numberline.report.tables import TableSpec, as_csv, as_latex, as_markdown
 from numberline.report.view import RunView
 from numberline.results.stored import CannotDrawError, Stored
@@ -42,7 +42,7 @@ METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
 }
-LABELS = (*FIGURES, *TABLES)
+LABELS = tuple(EXHIBITS)
 INDEX = Path("figures") / "index.json"
 WRITERS = {"csv": as_csv, "md": as_markdown, "tex": as_latex}
 
@@ -153,16 +153,15 @@ def fed_by(path: Path, ids: Sequence[str]) -> list[str]:
     """The labels that read one of these results, and those that were never drawn though their results are there."""
     run, listed = Stored.open(path), listed_in(path)
     known = {**listed.figures, **listed.tables, **listed.skipped}
-    specs: dict[str, FigureSpec | TableSpec] = {**FIGURES, **TABLES}
-    fresh = {label for label, spec in specs.items() if set(spec.needs) & set(ids)}
-    never = {label for label in specs if label not in known and any(map(run.find, specs[label].needs))}
-    return [label for label in specs if label in fresh | never]
+    fresh = {label for label, spec in EXHIBITS.items() if set(spec.needs) & set(ids)}
+    never = {label for label, spec in EXHIBITS.items() if label not in known and any(map(run.find, spec.needs))}
+    return [label for label in LABELS if label in fresh | never]
 
 
 def render(spec: FigureSpec, view: RunView) -> Drawing:
     """Draw one figure in the shared style, laid out once."""
     with matplotlib.rc_context(style.RC):
-        drawing = spec.draw(view)
+        drawing = spec.make(view)
         style.note(drawing.figure, view.note)
         engine = drawing.figure.get_layout_engine()
         if engine is not None:

@@ -1,4 +1,4 @@
-"""What is a figure here? A label, the results it needs, and panels. A panel is a function that draws into its axes and
+"""What is a figure here? A declaration (exhibit.py) and panels. A panel is a function that draws into its axes and
 returns its sentence of the caption, so that picture and words come from the same numbers:
 
     def attention(axes: Axes, view: RunView) -> str:
@@ -18,6 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from numberline.report import style
+from numberline.report.exhibit import Exhibit
 from numberline.report.view import RunView
 from numberline.results.stored import CannotDrawError
 
@@ -32,23 +33,11 @@ class Drawing:
     caption: str
 
 
-@dataclass(frozen=True)
-class FigureSpec:
-    """A figure of the paper: its label, what it needs, and how it is drawn."""
-
-    label: str
-    needs: tuple[str, ...]
-    draw: Callable[[RunView], Drawing]
-
-    @property
-    def heading(self) -> str:
-        """Its one-line title: the first line of the docstring."""
-        return (self.draw.__doc__ or self.label).strip().splitlines()[0].rstrip(".")
+class FigureSpec(Exhibit[Drawing]):
+    """A figure as it is declared."""
 
 
-def figure(label: str, needs: Sequence[str]) -> Callable[[Callable[[RunView], Drawing]], FigureSpec]:
-    """Make a figure of a drawing function."""
-    return lambda draw: FigureSpec(label, tuple(needs), draw)
+figure = FigureSpec.declare
 
 
 def compose(page: Figure, view: RunView, axes: Mapping[str, Axes], panels: Mapping[str, Panel], lead: str) -> Drawing:

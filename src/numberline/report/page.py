@@ -14,7 +14,7 @@ import base64
 import hashlib
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,8 +26,7 @@ from numberline.claims.paper_values import paper_values
 from numberline.files import write_whole
 from numberline.report.draw import Inventory, draw_run, file_name, listed_in
 from numberline.report.formatting import count, number
-from numberline.report.interactive.registry import PLOTS
-from numberline.report.registry import FIGURES, SECTIONS, TABLES
+from numberline.report.registry import EXHIBITS, PLOTS, SECTIONS, TABLES
 from numberline.report.tables import plain_heads
 from numberline.report.view import RunView, words
 from numberline.results.stored import CannotDrawError, Stored
@@ -39,19 +38,6 @@ if TYPE_CHECKING:
 PAGE = "report.html"
 DIAGRAM = "fig1toy"
 """The figure at the top."""
-BESIDE: Mapping[str, str] = {
-    "behaviour.pairs": "app-behaviour",
-    "k2.trace": "app-trace-k2",
-    "k2.number": "number-reps",
-    "k2.transport": "number-reps",
-    "k2.shared": "shared-rep",
-    "k2.neurons": "comparison-mechanism",
-    "k2.three_digit": "app-three-digit",
-    "k2.whole": "app-whole-iia",
-    "k3.trace": "app-trace-k3",
-    "k3.readout": "app-k3-readout-causal",
-}
-"""Under which figure or table the paper's numbers of an experiment stand."""
 FIRST_SCRIPT = (
     'document.documentElement.classList.add("js");'
     'try{const t=localStorage.getItem("numberline-theme");if(t)document.documentElement.dataset.theme=t}catch{}'
@@ -91,7 +77,8 @@ def html(view: RunView, made: Inventory, claims: Sequence["Claim"] = (), numbers
     sections = [_section(view, made, title, labels) for title, labels in SECTIONS.items()]
     sections = [section for section in sections if section["entries"]]
     for entry in (entry for section in sections for entry in section["entries"]):
-        entry["paper"] = [_beside(row) for row in numbers if BESIDE.get(row.id or "") == entry["label"] and row.found]
+        keys = EXHIBITS[entry["label"]].paper
+        entry["paper"] = [_beside(row) for row in numbers if row.key in keys and row.found]
     plotted = any(entry["plots"] for section in sections for entry in section["entries"])
     last = [_plotly(), _own("page.js")] if plotted else [_own("page.js")]
     text = environment.from_string(_own("page.html.j2")).render(
@@ -120,7 +107,7 @@ def _ledger(view: RunView, claims: Sequence["Claim"]) -> dict[str, Any]:
         return {"headline": "", "verdict": "", "ledger": []}
     from numberline.report.summary import counted, ledger_rows, verdict
 
-    rows = [{**row, "figures": [(label, label in FIGURES or label in TABLES) for label in row["figures"]]}
+    rows = [{**row, "figures": [(label, label in EXHIBITS) for label in row["figures"]]}
             for row in ledger_rows(claims)]  # fmt: skip
     headline = counted(claims, view)
     return {"headline": headline, "verdict": verdict(claims, view).removeprefix(headline), "ledger": rows}
@@ -150,8 +137,11 @@ def _own(name: str) -> str:
 
 
 def _plotly() -> str:
-    """Plotly's script, as its package holds it."""
-    return files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8").replace("\r", "")
+    """Plotly's script. A browser reads no carriage return, and would find another checksum than ours with one."""
+    from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
+
+    script: str = get_plotlyjs()
+    return script.replace("\r", "")
 
 
 def _policy(*scripts: str) -> str:
@@ -162,15 +152,16 @@ def _policy(*scripts: str) -> str:
 
 
 def _section(view: RunView, made: Inventory, title: str, labels: Sequence[str]) -> dict[str, Any]:
-    known = [label for label in labels if (label in FIGURES or label in TABLES) and label != DIAGRAM]
     slug = re.sub(r"\W+", "-", title.lower()).strip("-")
-    return {"title": title, "id": f"section-{slug}", "entries": [_entry(view, made, label) for label in known]}
+    entries = [_entry(view, made, label) for label in labels if label != DIAGRAM]
+    return {"title": title, "id": f"section-{slug}", "entries": entries}
 
 
 def _entry(view: RunView, made: Inventory, label: str) -> dict[str, Any]:
     """A figure, a table, or why there is none."""
-    heading = FIGURES[label].heading if label in FIGURES else TABLES[label].heading
-    entry: dict[str, Any] = {"label": label, "heading": heading, "kind": "missing", "plots": []}
+    spec = EXHIBITS[label]
+    entry: dict[str, Any] = {"label": label, "heading": spec.heading, "question": spec.question}
+    entry |= {"kind": "missing", "plots": []}
     entry |= {"paper": [], "reason": made.skipped.get(label, "it was not drawn yet")}
     picture = view.run.path / "figures" / f"{file_name(label)}.svg"
     if label in made.figures and picture.is_file():
@@ -196,9 +187,9 @@ def _image(picture: bytes) -> dict[str, Any]:
 def _plots(view: RunView, label: str) -> list[dict[str, Any]]:
     """The plots that stand under a figure, as far as their results are there."""
     found = []
-    for place, make in enumerate(PLOTS.get(label, ())):
+    for place, spec in enumerate(PLOTS.get(label, ())):
         try:
-            plot = make(view)
+            plot = spec.make(view)
         except CannotDrawError:
             continue
         own = {name: getattr(plot, name) for name in ("says", "height", "views", "content")}

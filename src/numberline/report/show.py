@@ -9,7 +9,7 @@ from rich.table import Table as RichTable
 from numberline.claims import Claim
 from numberline.errors import NumberlineError
 from numberline.report.compare import Section
-from numberline.report.paper_tables import beside_the_paper
+from numberline.report.paper_tables.whole import beside_the_paper
 from numberline.report.summary import ledger_rows
 from numberline.report.tables import plain_heads
 from numberline.report.view import RunView

@@ -7,11 +7,11 @@ Everything that comes from a model, a path or a prompt is escaped for the format
 import csv
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from numberline.report.view import RunView
+from numberline.report.exhibit import Exhibit
 
 Rows = Sequence[Sequence[Any]]
 
@@ -74,23 +74,11 @@ class TableContent:
     """What CSV holds, where it is more than what is printed."""
 
 
-@dataclass(frozen=True)
-class TableSpec:
-    """A table of the paper: its label, what it needs, and how it is made."""
-
-    label: str
-    needs: tuple[str, ...]
-    make: Callable[[RunView], TableContent]
-
-    @property
-    def heading(self) -> str:
-        """Its one-line title: the first line of the docstring."""
-        return (self.make.__doc__ or self.label).strip().splitlines()[0].rstrip(".")
+class TableSpec(Exhibit[TableContent]):
+    """A table as it is declared."""
 
 
-def table(label: str, needs: Sequence[str]) -> Callable[[Callable[[RunView], TableContent]], TableSpec]:
-    """Make a table of a function."""
-    return lambda make: TableSpec(label, tuple(needs), make)
+table = TableSpec.declare
 
 
 def as_csv(content: TableContent, label: str) -> str:  # noqa: ARG001

@@ -63,7 +63,7 @@ def pairs(lab: Lab, context: Context) -> Result:
     )
 
 
-@experiment("behaviour.operands", feeds=("app-behaviour",))
+@experiment("behaviour.operands")
 def operands(lab: Lab, context: Context) -> Result:
     """How does accuracy fall with the number of operands?"""
     populations = []

@@ -1,6 +1,6 @@
 """What is an experiment? A question with an id, its needs, and a function from a Lab and earlier results to a Result.
 
-    @experiment("k2.trace", needs=("behaviour.pairs",), feeds=("app-trace-k2",))
+    @experiment("k2.trace", needs=("behaviour.pairs",))
     def trace(lab: Lab, context: Context) -> Result:
         \"""Where is each operand held, layer by layer?\"""
         …
@@ -117,12 +117,11 @@ class Context:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A question that a run can answer; `feeds` are the labels of the figures and tables drawn from it."""
+    """A question that a run can answer; what is drawn from it says so itself."""
 
     id: str
     function: Callable[[Lab, Context], Result]
     needs: tuple[str, ...] = ()
-    feeds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not ID.fullmatch(self.id):
@@ -141,8 +140,6 @@ class Experiment:
             return Result.of({"missing": [{"reason": str(missing)}]}, n=0)
 
 
-def experiment(
-    id: str, needs: Sequence[str] = (), feeds: Sequence[str] = ()
-) -> Callable[[Callable[[Lab, Context], Result]], Experiment]:
+def experiment(id: str, needs: Sequence[str] = ()) -> Callable[[Callable[[Lab, Context], Result]], Experiment]:
     """Make an experiment of a function."""
-    return lambda function: Experiment(id, function, tuple(needs), tuple(feeds))
+    return lambda function: Experiment(id, function, tuple(needs))

@@ -33,7 +33,7 @@ from numberline.tasks.task import Task
 METRICS = ("leading", "integer")
 
 
-@experiment("k3.ablation", needs=("k2.neurons",), feeds=("app-ablation",))
+@experiment("k3.ablation", needs=("k2.neurons",))
 def ablation(lab: Lab, context: Context) -> Result:
     """Does the model need its comparator neurons, for any number of operands?"""
     found = context.need("k2.neurons")

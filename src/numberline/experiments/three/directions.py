@@ -64,12 +64,11 @@ MID = ("span", "full_mid", "span_y2", "full_mid_y2")
 """The patches in the pre-MLP residual, which a model with parallel sub-blocks lacks."""
 SPANS = {"span": 3, "span_y2": 2}
 PAIR = ("v1", "v2", "v1_v2", "plane")
-FEEDS = ("three-number-compare", "app-k3-summary", "app-k3-directions", "app-k3-manifolds", "app-k3-dissociation")
 
 Trials = Mapping[tuple[str, str], Trial]
 
 
-@experiment("k3.directions", needs=("k3.trace", "k3.heads", *SPACE), feeds=FEEDS)
+@experiment("k3.directions", needs=("k3.trace", "k3.heads", *SPACE))
 def directions(lab: Lab, context: Context) -> Result:
     """Along which directions are three numbers held, and do they meet at the third's position?"""
     carriers = {f"v{operand[1]}": roles.require(context, f"transport_head_{operand}") for operand in ("y1", "y2")}

@@ -35,11 +35,7 @@ OWN = 6
 """How many neurons of each comparator MLP are chosen by this task's own attribution."""
 
 
-@experiment(
-    "k3.fields",
-    needs=(*SPACE_OF_THREE, "k2.freeze", "k2.neurons", "k3.neurons"),
-    feeds=("three-number-compare", "app-k3-summary"),
-)
+@experiment("k3.fields", needs=(*SPACE_OF_THREE, "k2.freeze", "k2.neurons", "k3.neurons"))
 def fields(lab: Lab, context: Context) -> Result:
     """What do the comparator neurons respond to when there are three numbers?"""
     shared = shared_places(context.need("k2.neurons"))

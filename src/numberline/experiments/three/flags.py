@@ -53,10 +53,8 @@ FITTED: Mapping[str, tuple[str, ...]] = {"y2": ("y1", "y2", DECIDES), "y3": ("y1
 BY_HAND = {"y2": DECIDES, "y3": "y3"}
 """The fit whose direction is set by hand: the one of the case in which that flag alone decides the answer."""
 
-FEEDS = ("app-k3-l15", "flag-patterns", "three-number-compare", "app-k3-summary")
 
-
-@experiment("k3.flags", needs=("k3.trace", "k2.flag"), feeds=FEEDS)
+@experiment("k3.flags", needs=("k3.trace", "k2.flag"))
 def flags(lab: Lab, context: Context) -> Result:
     """Do y2's and y3's positions hold a flag, and does the model name the latest number whose flag is set?"""
     return measure(lab, context, require(context, "flag_layer").layer)

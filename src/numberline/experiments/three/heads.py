@@ -29,7 +29,7 @@ from numberline.tasks.counterfactuals import CASES, HEAD_GROUPS
 BASELINE = "full_number"
 
 
-@experiment("k3.heads", needs=("k3.trace",), feeds=("app-k3-heads",))
+@experiment("k3.heads", needs=("k3.trace",))
 def heads(lab: Lab, context: Context) -> Result:
     """Which heads carry the first two numbers to the third's position?"""
     number_layer = roles.require(context, "number_layer_k3").layer

@@ -46,7 +46,7 @@ from numberline.methods.attribution import Place
 from numberline.tasks.counterfactuals import CASES
 
 
-@experiment("k3.neurons", needs=(*SPACE_OF_THREE, "k2.freeze", "k2.neurons"), feeds=("app-k3-neurons",))
+@experiment("k3.neurons", needs=(*SPACE_OF_THREE, "k2.freeze", "k2.neurons"))
 def neurons(lab: Lab, context: Context) -> Result:
     """Which neurons carry the comparison of three numbers?"""
     layers, shared = require(context, "comparator_mlps").value, shared_places(context.need("k2.neurons"))

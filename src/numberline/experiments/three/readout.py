@@ -57,11 +57,7 @@ RANK = 2
 Progress = Callable[[int], object]
 
 
-@experiment(
-    "k3.readout",
-    needs=("k3.trace",),
-    feeds=("app-k3-readout-pca", "app-k3-readout-causal", "app-k3-summary", "three-number-compare"),
-)
+@experiment("k3.readout", needs=("k3.trace",))
 def readout(lab: Lab, context: Context) -> Result:
     """How does the last token come to know the position of the maximum?"""
     trials = {">".join(order): ordered_trial(lab, context, order) for order in HEAD_GROUPS}

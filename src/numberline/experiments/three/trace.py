@@ -24,7 +24,7 @@ from numberline.methods.scores import record_trial
 from numberline.tasks.counterfactuals import CASES, VALUE_ORDERS, needed, perturb, pool
 
 
-@experiment("k3.trace", needs=("k2.trace",), feeds=("app-trace-k3", "app-k3-summary"))
+@experiment("k3.trace", needs=("k2.trace",))
 def trace(lab: Lab, context: Context) -> Result:
     """Where is each of three operands held, layer by layer and token by token?"""
     task, sizes = three_numbers(context), context.sizes

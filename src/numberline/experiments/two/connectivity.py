@@ -30,7 +30,7 @@ from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 
 
-@experiment("k2.connectivity", needs=(*SPACE, "k2.freeze", "k2.neurons"), feeds=("app-connectivity",))
+@experiment("k2.connectivity", needs=(*SPACE, "k2.freeze", "k2.neurons"))
 def connectivity(lab: Lab, context: Context) -> Result:
     """How do first-stage neurons drive second-stage ones?"""
     return measure(lab, context, shared_places(context.need("k2.neurons")))

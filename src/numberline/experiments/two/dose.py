@@ -34,7 +34,7 @@ from numberline.tasks.layout import answer_tokens, encode
 from numberline.tasks.populations import cloud, dose_values
 
 
-@experiment("k2.dose", needs=SPACE, feeds=("shared-rep",))
+@experiment("k2.dose", needs=SPACE)
 def dose(lab: Lab, context: Context) -> Result:
     """Does moving on the plane of the two numbers move the answer?"""
     return measure(lab, context, space_of(lab, context))

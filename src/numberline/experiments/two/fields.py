@@ -37,11 +37,7 @@ EXCLUSIVE = 6
 """How many neurons of one case only are drawn."""
 
 
-@experiment(
-    "k2.fields",
-    needs=(*SPACE, "k2.freeze", "k2.neurons"),
-    feeds=("comparison-mechanism", "app-rf-shared", "app-rf-exclusive"),
-)
+@experiment("k2.fields", needs=(*SPACE, "k2.freeze", "k2.neurons"))
 def fields(lab: Lab, context: Context) -> Result:
     """What do the comparator neurons respond to?"""
     groups = groups_of(context.need("k2.neurons").rows("scores"))

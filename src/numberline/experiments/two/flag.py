@@ -64,7 +64,7 @@ Flags = Mapping[str, Subspace]
 """One direction by the case it was fitted in."""
 
 
-@experiment("k2.flag", needs=(*SPACE, "k2.freeze", "k2.neurons"), feeds=("comparison-mechanism", "app-l15-direction"))
+@experiment("k2.flag", needs=(*SPACE, "k2.freeze", "k2.neurons"))
 def flag(lab: Lab, context: Context) -> Result:
     """Does one direction at y2's position hold the answer's position?"""
     space = space_of(lab, context)

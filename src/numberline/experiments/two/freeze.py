@@ -24,7 +24,7 @@ from numberline.experiments.two.patches import CASES, SPACE, SharedSpace, space_
 from numberline.methods.scores import score
 
 
-@experiment("k2.freeze", needs=SPACE, feeds=("app-mlp-freeze",))
+@experiment("k2.freeze", needs=SPACE)
 def freeze(lab: Lab, context: Context) -> Result:
     """Which sub-blocks turn the plane into an answer?"""
     return measure(lab, context, space_of(lab, context))

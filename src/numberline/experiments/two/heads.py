@@ -30,7 +30,7 @@ from numberline.methods.scores import Trial, score
 Rows = list[dict[str, Any]]
 
 
-@experiment("k2.heads", needs=("k2.trace", "k2.number"), feeds=("number-reps",))
+@experiment("k2.heads", needs=("k2.trace", "k2.number"))
 def heads(lab: Lab, context: Context) -> Result:
     """Which head carries the first number to the second's position?"""
     number_layer = roles.require(context, "number_layer").layer

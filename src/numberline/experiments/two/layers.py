@@ -29,7 +29,7 @@ from numberline.tasks.populations import cloud
 from numberline.tasks.task import Task
 
 
-@experiment("k2.layers", needs=("k2.trace", "k2.number"), feeds=("app-u-layers",))
+@experiment("k2.layers", needs=("k2.trace", "k2.number"))
 def layers(lab: Lab, context: Context) -> Result:
     """From which layer on does a single direction carry the number?"""
     last, known = roles.require(context, "number_layer").layer, context.need("k2.number").subspaces["u"]

@@ -28,7 +28,7 @@ from numberline.experiments.two.patches import CASES, SPACE, SharedSpace, space_
 from numberline.methods.attribution import Place
 
 
-@experiment("k2.neurons", needs=(*SPACE, "k2.freeze"), feeds=("app-attribution", "comparison-mechanism"))
+@experiment("k2.neurons", needs=(*SPACE, "k2.freeze"))
 def neurons(lab: Lab, context: Context) -> Result:
     """Which neurons carry the comparison, in both cases?"""
     return measure(lab, context, space_of(lab, context), require(context, "comparator_mlps").value)

@@ -57,7 +57,7 @@ RELEVANT = 0.5
 """The share of the full-rank patch's recovery from which on a principal component is causally relevant."""
 
 
-@experiment("k2.number", needs=("k2.trace",), feeds=("number-reps", "app-u-manifold", "app-u-vs-pc1"))
+@experiment("k2.number", needs=("k2.trace",))
 def number(lab: Lab, context: Context) -> Result:
     """Along which direction does the model hold each number?"""
     return analyse(lab, context, Task(context.kind), roles.require(context, "number_layer").layer)

@@ -35,7 +35,7 @@ SHOWN = {"u": (1, 1), "full_number_y2": (2, 2)}
 """How many right answers and mistakes of each patch are shown."""
 
 
-@experiment("behaviour.outcomes", needs=("k2.trace", "k2.number"), feeds=("app-patch-outcomes", "app-patch-examples"))
+@experiment("behaviour.outcomes", needs=("k2.trace", "k2.number"))
 def outcomes(lab: Lab, context: Context) -> Result:
     """Does a patch move the answer's position, or its value?"""
     layer = require(context, "number_layer").layer

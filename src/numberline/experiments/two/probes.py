@@ -38,7 +38,7 @@ GROUP_BYTES = 2**30
 """How much of the cloud's activations is held at once: layers are read in groups."""
 
 
-@experiment("k2.probes", feeds=("app-probes-k2",))
+@experiment("k2.probes")
 def probes(lab: Lab, context: Context) -> Result:
     """What of each number can be read off linearly, and where?"""
     task, network = Task(context.kind), lab.network

@@ -34,7 +34,7 @@ from numberline.tasks.populations import cloud
 from numberline.tasks.task import Task
 
 
-@experiment("k2.shortcut", needs=("k2.trace", "k2.number"), feeds=("app-v2-shortcut",))
+@experiment("k2.shortcut", needs=("k2.trace", "k2.number"))
 def shortcut(lab: Lab, context: Context) -> Result:
     """Does a direction learned at the second number follow the number, or already the outcome?"""
     place = Place("y2", resid(roles.require(context, "number_layer").layer).at("y2"))

@@ -16,7 +16,7 @@ from numberline.tasks.task import Task
 BIN = 25
 
 
-@experiment("k2.three_digit", needs=("k2.trace",), feeds=("app-three-digit",))
+@experiment("k2.three_digit", needs=("k2.trace",))
 def three_digit(lab: Lab, context: Context) -> Result:
     """Does the model hold three-digit numbers along a direction too?"""
     layer = roles.require(context, "number_layer").layer

@@ -28,7 +28,7 @@ from numberline.methods.intervals import mean
 from numberline.methods.scores import Trial, score
 
 
-@experiment("k2.trace", feeds=("app-trace-k2",))
+@experiment("k2.trace")
 def trace(lab: Lab, context: Context) -> Result:
     """Where is each of two operands held, layer by layer and token by token?"""
     trials = {case: recorded(lab, context, case) for case in CASES}

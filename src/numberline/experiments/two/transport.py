@@ -43,7 +43,7 @@ from numberline.tasks.populations import cloud
 from numberline.tasks.task import Task
 
 
-@experiment("k2.transport", needs=("k2.trace", "k2.heads"), feeds=("number-reps", "app-transport"))
+@experiment("k2.transport", needs=("k2.trace", "k2.heads"))
 def transport(lab: Lab, context: Context) -> Result:
     """How does the transport head carry the first number to the second's position?"""
     role = roles.require(context, "transport_head")

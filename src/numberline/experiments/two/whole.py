@@ -48,18 +48,7 @@ EXAMPLES = pa.schema(
 )
 
 
-@experiment(
-    "k2.whole",
-    needs=(*SPACE, "k2.flag"),
-    feeds=(
-        "app-whole-directions",
-        "app-whole-shared",
-        "app-whole-l15",
-        "app-whole-iia",
-        "app-whole-examples-a",
-        "app-whole-examples-b",
-    ),
-)
+@experiment("k2.whole", needs=(*SPACE, "k2.flag"))
 def whole(lab: Lab, context: Context) -> Result:
     """Does a patch make the model say the whole number, or only its first digit?"""
     space, found = space_of(lab, context), context.needs["k2.flag"]

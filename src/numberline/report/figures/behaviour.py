@@ -4,12 +4,20 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from numberline.report import style
+from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, compose, figure
 from numberline.report.formatting import count, estimate, percent
 from numberline.report.view import RunView
 
 
-@figure("app-behaviour", needs=("behaviour.operands",))
+@figure(
+    "app-behaviour",
+    section=Section.BEHAVIOUR,
+    order=1,
+    needs=("behaviour.operands",),
+    question="How many operands can the model compare?",
+    paper=("accuracy",),
+)
 def operand_counts(view: RunView) -> Drawing:
     """Accuracy against the number of operands."""
     page = style.page(style.COLUMN_WIDTH, 2.2)
@@ -42,7 +50,13 @@ KINDS = {"r": "$r$", "b": "$b$", "a": "$a$", "mixed": "$r$'s first, $a$'s last d
 KIND_COLOURS = {"r": style.GREEN, "b": style.GREY, "a": style.VERMILION, "mixed": style.ORANGE, "other": style.PALE}
 
 
-@figure("app-patch-outcomes", needs=("behaviour.outcomes",))
+@figure(
+    "app-patch-outcomes",
+    section=Section.BEHAVIOUR,
+    order=2,
+    needs=("behaviour.outcomes",),
+    question="Does a patch move the answer's position, or its value?",
+)
 def patch_outcomes(view: RunView) -> Drawing:
     """What the patched model says."""
     page = style.page(5.2, 2.1)

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from numberline.report import panels, style
+from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, caption, figure
 from numberline.report.formatting import number
 from numberline.report.view import RunView, words
@@ -18,7 +19,13 @@ Length = float | int
 Point = tuple[Length, Length]
 
 
-@figure("fig1toy", needs=READS)
+@figure(
+    "fig1toy",
+    section=Section.ALGORITHM,
+    order=1,
+    needs=READS,
+    question="How does the model compare two operands, in one picture?",
+)
 def overview(view: RunView) -> Drawing:
     """How the model compares two numbers, in one picture."""
     view.run.result("k2.trace")
@@ -52,7 +59,13 @@ def overview(view: RunView) -> Drawing:
     )
 
 
-@figure("alg-flowchart", needs=READS)
+@figure(
+    "alg-flowchart",
+    section=Section.ALGORITHM,
+    order=2,
+    needs=READS,
+    question="Which parts of the model do each step of the comparison?",
+)
 def flowchart(view: RunView) -> Drawing:
     """The pairwise comparison as a flow chart."""
     view.run.result("k2.trace")

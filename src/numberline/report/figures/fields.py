@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 
 from numberline.report import panels, style
+from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, caption, figure
 from numberline.report.formatting import number
 from numberline.report.view import RunView
@@ -16,7 +17,13 @@ CASES = ("y1", "y2")
 ACROSS = 6
 
 
-@figure("app-rf-shared", needs=("k2.fields",))
+@figure(
+    "app-rf-shared",
+    section=Section.NEURONS,
+    order=3,
+    needs=("k2.fields",),
+    question="When are the shared neurons active?",
+)
 def shared_fields(view: RunView) -> Drawing:
     """Receptive fields of the shared neurons."""
     table = view.run.result("k2.fields").table("fields").where(group="shared")
@@ -34,7 +41,13 @@ def shared_fields(view: RunView) -> Drawing:
     return _sheet(view, groups, lead, f"{said}.")
 
 
-@figure("app-rf-exclusive", needs=("k2.fields",))
+@figure(
+    "app-rf-exclusive",
+    section=Section.NEURONS,
+    order=4,
+    needs=("k2.fields",),
+    question="When are the neurons active that matter in one case only?",
+)
 def exclusive_fields(view: RunView) -> Drawing:
     """Receptive fields of neurons that matter in one case only."""
     table = view.run.result("k2.fields").table("fields")

@@ -4,6 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
+from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.formatting import count, estimate, number, percent
 from numberline.report.view import RunView
@@ -13,7 +14,13 @@ CASES = ("y1", "y2")
 OTHER = {"y1": "y2", "y2": "y1"}
 
 
-@figure("app-l15-direction", needs=("k2.flag",))
+@figure(
+    "app-l15-direction",
+    section=Section.NEURONS,
+    order=6,
+    needs=("k2.flag",),
+    question="Is there one direction that says which operand wins?",
+)
 def flag_direction(view: RunView) -> Drawing:
     """The flag direction across cases, and who writes to it."""
     page = style.page(style.FULL_WIDTH, 2.4)

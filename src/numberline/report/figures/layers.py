@@ -3,6 +3,7 @@
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
+from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.number import rising
 from numberline.report.formatting import count, estimate, number
@@ -12,7 +13,13 @@ from numberline.results.stored import Row, StoredResult, Table
 NAMES = {"full": "full rank", "u": "$u$", "pc1": "PC1", "v2": "$v_2$", "das": "DAS", "random": "random"}
 
 
-@figure("app-u-layers", needs=("k2.layers",))
+@figure(
+    "app-u-layers",
+    section=Section.NUMBERS,
+    order=3,
+    needs=("k2.layers",),
+    question="From which layer on does one direction carry the first operand?",
+)
 def u_layers(view: RunView) -> Drawing:
     """u refitted at every layer up to the number layer."""
     result = view.run.result("k2.layers")
@@ -79,7 +86,14 @@ def _component(layer: int) -> Panel:
     return panel
 
 
-@figure("app-three-digit", needs=("k2.three_digit",))
+@figure(
+    "app-three-digit",
+    section=Section.NUMBERS,
+    order=4,
+    needs=("k2.three_digit",),
+    question="Does the same hold with three digits?",
+    paper=("layout_three_digits", "stability_three", "iia_three"),
+)
 def three_digit(view: RunView) -> Drawing:
     """The number representations with three-digit operands."""
     page = style.page(style.FULL_WIDTH, 2.35)
@@ -147,7 +161,13 @@ def _stability(result: StoredResult) -> str:
     )
 
 
-@figure("app-v2-shortcut", needs=("k2.shortcut",))
+@figure(
+    "app-v2-shortcut",
+    section=Section.NUMBERS,
+    order=5,
+    needs=("k2.shortcut",),
+    question="Does a learned direction use the second operand, or a shortcut?",
+)
 def shortcut(view: RunView) -> Drawing:
     """The learned alternative to v2 follows the outcome."""
     page = style.page(style.FULL_WIDTH, 2.35)

@@ -4,6 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
+from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.fields import draw_field
 from numberline.report.formatting import count, estimate, number
@@ -15,7 +16,14 @@ SHOWN = 2
 """How many fields of each stage the main figure shows."""
 
 
-@figure("comparison-mechanism", needs=("k2.neurons", "k2.fields", "k2.flag"))
+@figure(
+    "comparison-mechanism",
+    section=Section.TWO,
+    order=3,
+    needs=("k2.neurons", "k2.fields", "k2.flag"),
+    question="Which neurons compare the two, and what do they write?",
+    paper=("shared_neurons",),
+)
 def comparison_mechanism(view: RunView) -> Drawing:
     """Local comparisons on the plane are combined into one flag."""
     page = style.page(style.FULL_WIDTH, 4.1)

@@ -6,6 +6,7 @@ from matplotlib.image import AxesImage
 from matplotlib.ticker import FixedLocator
 
 from numberline.report import panels, style
+from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.freezing import block_bars, by_case, depth_curves, mean_over_draws
 from numberline.report.formatting import count, estimate, number
@@ -17,7 +18,13 @@ CLIPPED = 3.0
 """Standard deviations at which the colours of causal edges end, where some edges are far larger."""
 
 
-@figure("app-mlp-freeze", needs=("k2.freeze",))
+@figure(
+    "app-mlp-freeze",
+    section=Section.NEURONS,
+    order=1,
+    needs=("k2.freeze",),
+    question="Which sub-blocks turn the plane into the answer?",
+)
 def mlp_freeze(view: RunView) -> Drawing:
     """Freezing sub-blocks and injecting MLPs."""
     page = style.page(style.FULL_WIDTH, 2.5)
@@ -51,7 +58,13 @@ def _injected(axes: Axes, view: RunView) -> str:
     return f"IIA when only the clean outputs of the listed MLPs are injected at y2; at best: {said}."
 
 
-@figure("app-attribution", needs=("k2.neurons",))
+@figure(
+    "app-attribution",
+    section=Section.NEURONS,
+    order=2,
+    needs=("k2.neurons",),
+    question="How many neurons carry the comparison, and which?",
+)
 def attribution(view: RunView) -> Drawing:
     """Attribution of all neurons, and freezing the best."""
     page = style.page(style.FULL_WIDTH, 2.6)
@@ -141,7 +154,13 @@ def _sets(axes: Axes, view: RunView) -> str:
     )
 
 
-@figure("app-connectivity", needs=("k2.connectivity",))
+@figure(
+    "app-connectivity",
+    section=Section.NEURONS,
+    order=5,
+    needs=("k2.connectivity",),
+    question="Do the first neurons act through the second?",
+)
 def connectivity(view: RunView) -> Drawing:
     """Causal edges and virtual weights among the shared neurons."""
     page = style.page(style.FULL_WIDTH, 2.7)

@@ -4,6 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
+from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, compose, figure
 from numberline.report.formatting import count, estimate, number, percent
 from numberline.report.view import RunView
@@ -13,7 +14,14 @@ COMPONENT = "component (standardized)"
 SPELLED = {"full": "full rank", "pc1": "PC1"}
 
 
-@figure("number-reps", needs=("k2.number", "k2.heads", "k2.transport"))
+@figure(
+    "number-reps",
+    section=Section.TWO,
+    order=1,
+    needs=("k2.number", "k2.heads", "k2.transport"),
+    question="Along which direction is each operand held, and which head carries the first to the second?",
+    paper=("stability_two", "iia_two", "few", "inside"),
+)
 def number_reps(view: RunView) -> Drawing:
     """A single causal direction for numbers controls the comparison."""
     page = style.page(style.FULL_WIDTH, 4.4)
@@ -22,7 +30,13 @@ def number_reps(view: RunView) -> Drawing:
     return compose(page, view, axes, chosen, "A single causal direction for each number controls the comparison")
 
 
-@figure("app-u-manifold", needs=("k2.number",))
+@figure(
+    "app-u-manifold",
+    section=Section.NUMBERS,
+    order=1,
+    needs=("k2.number",),
+    question="How does the direction u lie in the curve of the first operand?",
+)
 def u_manifold(view: RunView) -> Drawing:
     """u in the geometry of the number layer."""
     page = style.page(5.6, 2.5)
@@ -31,7 +45,13 @@ def u_manifold(view: RunView) -> Drawing:
     return compose(page, view, axes, {"a": _manifold, "b": _component_u}, lead)
 
 
-@figure("app-u-vs-pc1", needs=("k2.number",))
+@figure(
+    "app-u-vs-pc1",
+    section=Section.NUMBERS,
+    order=2,
+    needs=("k2.number",),
+    question="Is the causal direction u the direction of most variance?",
+)
 def u_against_pc1(view: RunView) -> Drawing:
     """u against the first principal component."""
     page = style.page(5.6, 4.2)

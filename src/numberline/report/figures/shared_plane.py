@@ -4,6 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
+from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView
@@ -15,7 +16,14 @@ HATCHED = (PATCHES.index("v1_v2"), PATCHES.index("plane"))
 CASES = ("y1", "y2")
 
 
-@figure("shared-rep", needs=("k2.shared", "k2.dose"))
+@figure(
+    "shared-rep",
+    section=Section.TWO,
+    order=2,
+    needs=("k2.shared", "k2.dose"),
+    question="Do both operands lie on one plane, and does moving on it move the answer?",
+    paper=("cosine", "explained_mid", "explained_end"),
+)
 def shared_rep(view: RunView) -> Drawing:
     """Both numbers in one plane at y2's position."""
     page = style.page(style.FULL_WIDTH, 4.5)
@@ -25,7 +33,13 @@ def shared_rep(view: RunView) -> Drawing:
     return compose(page, view, axes, chosen, lead)
 
 
-@figure("app-shared-probes", needs=("k2.shared",))
+@figure(
+    "app-shared-probes",
+    section=Section.SHARED,
+    order=1,
+    needs=("k2.shared",),
+    question="Do probes find the two operands in the shared representation?",
+)
 def shared_probes(view: RunView) -> Drawing:
     """Components along ridge probes for the two numbers."""
     page = style.page(5.2, 4.0)
@@ -38,7 +52,13 @@ def shared_probes(view: RunView) -> Drawing:
     return compose(page, view, axes, {letter: _probe(*pair) for letter, pair in pairs}, lead)
 
 
-@figure("app-shared-posrec", needs=("k2.shared",))
+@figure(
+    "app-shared-posrec",
+    section=Section.SHARED,
+    order=2,
+    needs=("k2.shared",),
+    question="How much of the effect does each patch at the second operand recover?",
+)
 def shared_posrec(view: RunView) -> Drawing:
     """Position recovery of the six patches at y2."""
     page = style.page(5.2, 2.5)

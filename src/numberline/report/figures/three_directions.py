@@ -1,26 +1,29 @@
-"""Three numbers: who carries them to y3's position, along which directions, and how specific these are."""
-
-from collections.abc import Mapping, Sequence
+"""Three numbers: along which directions they are held, and how specific these are."""
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from numberline.report import panels, style
+from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.number import COMPONENT, rising
 from numberline.report.formatting import count, estimate, number, percent
 from numberline.report.view import RunView
-from numberline.results.stored import CannotDrawError, Row, Table
+from numberline.results.stored import CannotDrawError
 
 CASES = ("y1", "y2", "y3")
 DIRECTIONS = ("u1", "u2", "v1", "v2", "v3", "w1", "w2")
-HEADS = 8
-"""How many heads the paper shows."""
 ID = "k3.directions"
 
 
-@figure("app-k3-directions", needs=(ID,))
+@figure(
+    "app-k3-directions",
+    section=Section.THREE_IN_DETAIL,
+    order=2,
+    needs=(ID,),
+    question="Does the component along each direction rise with its operand?",
+)
 def components(view: RunView) -> Drawing:
     """Components along the directions of three numbers."""
     page = style.page(style.FULL_WIDTH, 1.9)
@@ -32,7 +35,13 @@ def components(view: RunView) -> Drawing:
     return drawing
 
 
-@figure("app-k3-manifolds", needs=(ID,))
+@figure(
+    "app-k3-manifolds",
+    section=Section.THREE_IN_DETAIL,
+    order=3,
+    needs=(ID,),
+    question="How do the three directions lie in their spaces?",
+)
 def manifolds(view: RunView) -> Drawing:
     """The spaces at y3 that hold the three directions."""
     page = style.page(style.FULL_WIDTH, 2.35)
@@ -42,20 +51,18 @@ def manifolds(view: RunView) -> Drawing:
     return compose(page, view, axes, chosen, lead)
 
 
-@figure("app-k3-dissociation", needs=(ID,))
+@figure(
+    "app-k3-dissociation",
+    section=Section.THREE_IN_DETAIL,
+    order=4,
+    needs=(ID,),
+    question="Does each direction move its own operand and no other?",
+)
 def dissociation(view: RunView) -> Drawing:
     """Each direction in each case: specific to its number."""
     page = style.page(3.6, 2.9)
     lead = "What a rank-one patch of each direction does in each perturbation case, without refitting"
     return compose(page, view, {"a": page.subplots()}, {"a": _specificity}, lead)
-
-
-@figure("app-k3-heads", needs=("k3.heads",))
-def heads(view: RunView) -> Drawing:
-    """Heads at the runner-up's position, three value orders."""
-    page = style.page(5.6, 2.5)
-    lead = "Which heads carry the numbers to the runner-up's position"
-    return compose(page, view, {"a": page.subplots()}, {"a": _heads}, lead)
 
 
 def symbol(name: str) -> str:
@@ -182,137 +189,3 @@ def _attention(view: RunView, name: str) -> str:
     ]
     head = site(view, name).removeprefix("output of ")
     return f"The head of {name}, {head}, attends from y3 to {own} with weight {' and '.join(parts)}."
-
-
-def _heads(axes: Axes, view: RunView) -> str:
-    result = view.run.result("k3.heads")
-    table, ranking = result.table("heads").where(metric="pooled"), result.table("ranking")
-    shown = [row["head"] for row in sorted(ranking, key=lambda row: row["rank"])[:HEADS]]
-    orders, layer = table.unique("order"), ranking.rows[0]["layer"]
-    series: dict[str, list[Row | None]] = {}
-    said = []
-    for order in orders:
-        rows, base = table.where(order=order, condition="with full_number"), table.one(order=order, head=-1)
-        label = f"{order_symbol(order)}, at ${base['position'][0]}_{base['position'][1]}$"
-        series[label] = [rows.one(head=head) for head in shown]
-        axes.axhline(base["mean"], color=style.colour(order), linestyle="--", linewidth=0.9)
-        best = max(rows, key=lambda row: row["mean"])
-        said.append(
-            f"{order.replace('>', ' > ')} at {base['position']}: head {best['head']} {estimate(best)}, the residual "
-            f"alone {estimate(base)}"
-        )
-    shades = {label: style.colour(order) for label, order in zip(series, orders, strict=True)}
-    panels.bars(axes, [f"H{head}" for head in shown], series, shades, ylabel=style.POOLED)
-    low, high = axes.get_ylim()
-    axes.set_ylim(low, high + 0.2 * (high - low))
-    axes.legend(loc="upper right", ncols=3, columnspacing=0.8)
-    axes.set_xlabel(f"head of layer {layer}, by mean absolute effect")
-    layer_before = site(view, "v3").replace(" residual", "")
-    return (
-        f"Pooled position recovery of each head's own output (layer {layer}), interchanged at the runner-up's position "
-        f"together with the full residual leaving {layer_before} there, for three value orders and the {len(shown)} "
-        f"heads with the largest mean absolute effect over that residual alone (dashed lines). {'; '.join(said)}; "
-        f"n = {count(result.n)} per order."
-    )
-
-
-def order_symbol(order: str) -> str:
-    """A value order in a legend."""
-    return "$" + order.replace("y", "y_") + "$"
-
-
-def cosines(names: Sequence[str], boxed: Sequence[str]) -> Panel:
-    """Cosines among directions; the pairs among some of them are boxed."""
-
-    def panel(axes: Axes, view: RunView) -> str:
-        table = view.run.result(ID).table("cosines")
-        matrix = np.array([[_cosine(table, a, b) for b in names] for a in names])
-        axes.imshow(matrix, cmap=style.SIGNED_MAP, vmin=-1, vmax=1)
-        panels.matrix_text(axes, matrix, size=5, limit=1)
-        for row, a in enumerate(names):
-            for column, b in enumerate(names):
-                if a != b and {a, b} <= set(boxed):
-                    corner = (column - 0.5, row - 0.5)
-                    axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=style.COLOURS["ink"], linewidth=0.9))
-        for ticks in (axes.set_xticks, axes.set_yticks):
-            ticks(range(len(names)), [symbol(name) for name in names])
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
-        axes.set_title("cosines", loc="left")
-        pairs = [(a, b) for i, a in enumerate(boxed) for b in boxed[i + 1 :]]
-        said = ", ".join(f"cos({a}, {b}) = {number(_cosine(table, a, b))}" for a, b in pairs)
-        return f"Cosines between {', '.join(names)}; boxed: {said}."
-
-    return panel
-
-
-def _cosine(table: Table, first: str, second: str) -> float:
-    a, b = ("u2" if name == "w2" else name for name in (first, second))
-    if a == b:
-        return 1.0
-    found = table.where(first=(a, b), second=(a, b))
-    if len(found) != 1:
-        raise CannotDrawError(f"{table.name} has no cosine of {a} and {b}")
-    return float(found.rows[0]["cosine"])
-
-
-def patches(names: Mapping[str, str], where: str, also: str = "") -> Panel:
-    """Position recovery of some patches at a position, by perturbed number; the caption has the random spaces."""
-
-    def panel(axes: Axes, view: RunView) -> str:
-        table = view.run.result(ID).table("patches").where(examples="evaluation", metric="pooled")
-        full = transport_layer(view)
-        labels = [label.replace("FULL", full) for label in names.values()]
-        series: dict[str, list[Row | None]] = {
-            style.CASE_TITLE[case]: [_only(table, case, name) for name in names] for case in CASES
-        }
-        panels.bars(axes, labels, series, {style.CASE_TITLE[case]: style.colour(case) for case in CASES},
-                    ylabel=style.POOLED)  # fmt: skip
-        axes.tick_params(axis="x", labelsize=6)
-        low, high = axes.get_ylim()
-        axes.set_ylim(low, high + 0.28 * (high - low))
-        axes.legend(loc="upper left", ncols=3, columnspacing=0.6, handlelength=0.8, handletextpad=0.3, fontsize=5.5)
-        axes.set_title(f"patches at $y_{where[1]}$", loc="left")
-        span = next(name for name in names if name.startswith("span"))
-        said = "; ".join(
-            f"{case} perturbed: span {estimate(table.one(case=case, condition=span))}, random spaces "
-            f"{number(table.one(case=case, condition=f'random_{span}')['mean'])}"
-            for case in CASES
-        )
-        return (
-            f"Pooled position recovery at the position of {where}, by perturbed number, for each direction alone, the "
-            f"directions as separate rank-one patches, their span in the pre-MLP residual of {full}, and the full "
-            f"{full} residual{also}. {said}."
-        )
-
-    return panel
-
-
-def _only(table: Table, case: str, condition: str) -> Row | None:
-    found = table.where(case=case, condition=condition).rows
-    return found[0] if found else None
-
-
-AT_Y3 = patches(
-    {
-        "v1": "$v_1$",
-        "v2": "$v_2$",
-        "v3": "$v_3$",
-        "v1_v2_v3": "all\nthree",
-        "span": "span",
-        "full_resid": "FULL\nfull",
-    },
-    "y3",
-)
-AT_Y2 = patches(
-    {
-        "w1": "$w_1$",
-        "w2": "$w_2$",
-        "w1_w2": "both",
-        "span_y2": "span",
-        "full_resid_y2": "FULL\nfull",
-        "pair_plane": "plane\n(two)",
-    },
-    "y2",
-    "; at the right, the two-number plane (v1, v2), unchanged",
-)

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
+from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView
@@ -24,7 +25,13 @@ RULES = {
 }
 
 
-@figure("app-k3-l15", needs=("k3.flags",))
+@figure(
+    "app-k3-l15",
+    section=Section.THREE_IN_DETAIL,
+    order=7,
+    needs=("k3.flags",),
+    question="Is there a flag at the second and at the third operand?",
+)
 def flags_across(view: RunView) -> Drawing:
     """Each flag direction in each case, at y3 and at y2."""
     page = style.page(5.4, 2.3)
@@ -74,7 +81,13 @@ def _map(axes: Axes, matrix: Array) -> object:
     return image
 
 
-@figure("flag-patterns", needs=("k3.flags",))
+@figure(
+    "flag-patterns",
+    section=Section.THREE_IN_DETAIL,
+    order=8,
+    needs=("k3.flags",),
+    question="Does the model name the latest operand whose flag is set?",
+)
 def flag_patterns(view: RunView) -> Drawing:
     """Which operand is named when the flags are set by hand."""
     page = style.page(style.FULL_WIDTH, 3.3)
@@ -148,7 +161,13 @@ def _right(table: Table) -> Row:
     return {"mean": share, "se": float(np.sqrt(share * (1 - share) / n)) if n else 0.0, "n": n}
 
 
-@figure("flags-beyond", needs=("k3.flags_beyond",))
+@figure(
+    "flags-beyond",
+    section=Section.THREE_IN_DETAIL,
+    order=9,
+    needs=("k3.flags_beyond",),
+    question="Is there a flag at every position of longer lists?",
+)
 def flags_beyond(view: RunView) -> Drawing:
     """A flag at every position, with up to five numbers."""
     page = style.page(style.FULL_WIDTH, 2.5)

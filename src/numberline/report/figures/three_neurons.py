@@ -4,6 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from numberline.report import style
+from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, compose, figure
 from numberline.report.figures.freezing import block_bars, by_case, depth_curves, mean_over_draws
 from numberline.report.formatting import count, estimate, number
@@ -13,7 +14,13 @@ from numberline.results.stored import Table
 METRIC = "pooled"
 
 
-@figure("app-k3-neurons", needs=("k3.neurons",))
+@figure(
+    "app-k3-neurons",
+    section=Section.THREE_IN_DETAIL,
+    order=6,
+    needs=("k3.neurons",),
+    question="Do the neurons that compare two operands compare three?",
+)
 def three_neurons(view: RunView) -> Drawing:
     """Freezing while the span of three numbers is patched."""
     page = style.page(style.FULL_WIDTH, 2.7)
@@ -79,7 +86,13 @@ CONDITIONS = {
 }
 
 
-@figure("app-ablation", needs=("k3.ablation",))
+@figure(
+    "app-ablation",
+    section=Section.THREE_IN_DETAIL,
+    order=12,
+    needs=("k3.ablation",),
+    question="Does the model still compare without the shared neurons?",
+)
 def ablation(view: RunView) -> Drawing:
     """Accuracy without the comparator neurons."""
     page = style.page(3.9, 2.5)

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
+from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, compose, figure
-from numberline.report.figures import three_directions as directions
 from numberline.report.figures import three_panels as parts
+from numberline.report.figures import three_patches as patches
+from numberline.report.figures.three_directions import all_components
 from numberline.report.formatting import estimate
 from numberline.report.view import RunView
 from numberline.results.stored import Row
@@ -18,14 +20,20 @@ ORDER_OF = {"y1": "y1>y3>y2", "y2": "y2>y3>y1"}
 NEEDS = ("k3.directions", "k3.fields", "k3.flags", "k3.readout")
 
 
-@figure("three-number-compare", needs=NEEDS)
+@figure(
+    "three-number-compare",
+    section=Section.THREE,
+    order=1,
+    needs=NEEDS,
+    question="Is the same algorithm used with three operands?",
+)
 def three_number_compare(view: RunView) -> Drawing:
     """Three numbers are compared along linear directions too."""
     page = style.page(style.FULL_WIDTH, 4.9)
     axes = style.rows(page, ("abc", "def"), (1, 1), {0: (1, 1.3, 1.3), 1: (1, 1.1, 1.5)})
     chosen = {
-        "a": directions.all_components,
-        "b": directions.AT_Y3,
+        "a": all_components,
+        "b": patches.AT_Y3,
         "c": parts.fields_y3,
         "d": parts.both_flags,
         "e": parts.answer,
@@ -34,19 +42,25 @@ def three_number_compare(view: RunView) -> Drawing:
     return compose(page, view, axes, chosen, "The model holds three numbers along linear directions as well")
 
 
-@figure("app-k3-summary", needs=NEEDS)
+@figure(
+    "app-k3-summary",
+    section=Section.THREE_IN_DETAIL,
+    order=1,
+    needs=NEEDS,
+    question="What is held at the third operand, at the second, and at the last token?",
+)
 def summary(view: RunView) -> Drawing:
     """The three-number analysis at y3, at y2 and at the last token."""
     page = style.page(7.6, 6.2)
     ratios = {0: (0.85, 1.3, 1.25, 1.1), 1: (0.85, 1.3, 1.25, 1.1), 2: (1, 1.1, 1, 1)}
     axes = style.rows(page, ("abcd", "efgh", "ijkl"), (1, 1, 1), ratios)
     chosen = {
-        "a": directions.cosines(("u1", "u2", "v1", "v2", "v3"), ("v1", "v2", "v3")),
-        "b": directions.AT_Y3,
+        "a": patches.cosines(("u1", "u2", "v1", "v2", "v3"), ("v1", "v2", "v3")),
+        "b": patches.AT_Y3,
         "c": parts.fields_y3,
         "d": parts.flag("y3"),
-        "e": directions.cosines(("u1", "w1", "w2"), ("w1", "w2")),
-        "f": directions.AT_Y2,
+        "e": patches.cosines(("u1", "w1", "w2"), ("w1", "w2")),
+        "f": patches.AT_Y2,
         "g": parts.fields_y2,
         "h": parts.flag("y2"),
         "i": parts.answer,

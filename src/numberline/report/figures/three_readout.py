@@ -4,8 +4,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
+from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
-from numberline.report.figures.three_directions import order_symbol
+from numberline.report.figures.three_heads import order_symbol
 from numberline.report.formatting import count, estimate, number, percent
 from numberline.report.view import RunView
 from numberline.results.stored import Row
@@ -14,7 +15,13 @@ HEADS = 8
 METRIC = "pooled"
 
 
-@figure("app-k3-readout-pca", needs=("k3.readout",))
+@figure(
+    "app-k3-readout-pca",
+    section=Section.THREE_IN_DETAIL,
+    order=10,
+    needs=("k3.readout",),
+    question="From which layer on does the last token know the winner's position?",
+)
 def readout_pca(view: RunView) -> Drawing:
     """The last token around the read-out layer, coloured by the winner."""
     shown = view.run.result("k3.readout").tensor("shown").tolist()
@@ -51,7 +58,14 @@ def _components(place: int, layer: int) -> Panel:
     return panel
 
 
-@figure("app-k3-readout-causal", needs=("k3.readout",))
+@figure(
+    "app-k3-readout-causal",
+    section=Section.THREE_IN_DETAIL,
+    order=11,
+    needs=("k3.readout",),
+    question="Does the model answer from that position?",
+    paper=("readout",),
+)
 def readout_causal(view: RunView) -> Drawing:
     """Patching the last token: layers and heads."""
     page = style.page(style.FULL_WIDTH, 2.5)

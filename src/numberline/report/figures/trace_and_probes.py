@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from numberline.report import panels, style
+from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, caption, figure
 from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView
@@ -15,13 +16,27 @@ from numberline.results.stored import CannotDrawError, Table
 TARGETS = {"log_y1": r"$R^2$ of $\log\,y_1$", "log_y2": r"$R^2$ of $\log\,y_2$", "y1>y2": r"accuracy of $y_1>y_2$"}
 
 
-@figure("app-trace-k2", needs=("k2.trace",))
+@figure(
+    "app-trace-k2",
+    section=Section.PLACES,
+    order=1,
+    needs=("k2.trace",),
+    question="At which layer and token does each of two operands matter?",
+    paper=("layout_two", "scale"),
+)
 def trace(view: RunView) -> Drawing:
     """Causal trace of two numbers over layers and tokens."""
     return _trace(view, "k2.trace", "number_layer", 5.6)
 
 
-@figure("app-trace-k3", needs=("k3.trace",))
+@figure(
+    "app-trace-k3",
+    section=Section.PLACES,
+    order=3,
+    needs=("k3.trace",),
+    question="At which layer and token does each of three operands matter?",
+    paper=("layout_three", "solved"),
+)
 def trace_three(view: RunView) -> Drawing:
     """Causal trace of three numbers over layers and tokens."""
     row = view.run.result("k3.trace").table("population").rows[0]
@@ -70,7 +85,13 @@ def _trace(view: RunView, id: str, role: str, width: float, *said: str) -> Drawi
     )  # fmt: skip
 
 
-@figure("app-probes-k2", needs=("k2.probes",))
+@figure(
+    "app-probes-k2",
+    section=Section.PLACES,
+    order=2,
+    needs=("k2.probes",),
+    question="Where could each operand, and the comparison, be read off?",
+)
 def probes(view: RunView) -> Drawing:
     """Ridge probes over layers and tokens."""
     result = view.run.result("k2.probes")

@@ -3,13 +3,20 @@
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
+from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, compose, figure
 from numberline.report.figures.number import attention, rising
 from numberline.report.formatting import number, percent
 from numberline.report.view import RunView
 
 
-@figure("app-transport", needs=("k2.transport",))
+@figure(
+    "app-transport",
+    section=Section.NUMBERS,
+    order=6,
+    needs=("k2.transport",),
+    question="What does the transport head write at the second operand?",
+)
 def transport(view: RunView) -> Drawing:
     """The output of the transport head at y2."""
     page = style.page(style.FULL_WIDTH, 2.35)

@@ -3,6 +3,7 @@
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
+from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.shared_plane import patch_names
 from numberline.report.formatting import count, estimate, number
@@ -23,7 +24,13 @@ SHARED = ("full_number_y2", "v2", "v1", "v1_v2", "plane", "full_resid")
 SHADES = {style.CASE_TITLE[case]: style.colour(case) for case in CASES}
 
 
-@figure("app-whole-directions", needs=("k2.whole",))
+@figure(
+    "app-whole-directions",
+    section=Section.WHOLE,
+    order=1,
+    needs=("k2.whole",),
+    question="Do the patches of one operand change the whole answer, or its first digit only?",
+)
 def whole_directions(view: RunView) -> Drawing:
     """Number patches scored on the whole generated number."""
     page = style.page(style.FULL_WIDTH, 2.5)
@@ -81,7 +88,13 @@ def patch_words(patch: str, view: RunView) -> str:
     }.get(patch, patch)
 
 
-@figure("app-whole-shared", needs=("k2.whole",))
+@figure(
+    "app-whole-shared",
+    section=Section.WHOLE,
+    order=2,
+    needs=("k2.whole",),
+    question="Do the patches of both operands change the whole answer?",
+)
 def whole_shared(view: RunView) -> Drawing:
     """Shared-representation patches scored on the whole generated number."""
     page = style.page(style.FULL_WIDTH, 2.5)
@@ -114,7 +127,13 @@ def _shared(metric: str) -> Panel:
     return panel
 
 
-@figure("app-whole-l15", needs=("k2.whole",))
+@figure(
+    "app-whole-l15",
+    section=Section.WHOLE,
+    order=3,
+    needs=("k2.whole",),
+    question="Does the flag change the whole answer?",
+)
 def whole_flag(view: RunView) -> Drawing:
     """The flag scored on the whole generated number."""
     page = style.page(style.COLUMN_WIDTH, 2.3)

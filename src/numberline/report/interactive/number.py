@@ -4,11 +4,12 @@ import numpy as np
 
 from numberline.report import panels, style
 from numberline.report.formatting import percent
-from numberline.report.interactive.plot import Plot, Trace, colours, space, xyz
+from numberline.report.interactive.plot import Plot, Trace, colours, interactive, space, xyz
 from numberline.report.view import RunView
 from numberline.results.stored import Array
 
 
+@interactive("number-reps")
 def manifold(view: RunView) -> Plot:
     """One point per value of y1 on the first three principal components, with the direction u."""
     result = view.run.result("k2.number")

@@ -7,12 +7,13 @@ same axes one is shown: every trace belongs to a view, or to all, and the page h
 
 import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import matplotlib.colors
 
+from numberline.report.view import RunView
 from numberline.results.stored import Array
 
 Trace = dict[str, Any]
@@ -50,6 +51,19 @@ class Plot:
         views = None if self.views is None else {"of": list(self.views.of), "first": self.views.first}
         return {"data": clean(list(self.data)), "layout": clean(dict(self.layout)), "views": views,
                 "webgl": self.needs_webgl}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PlotSpec:
+    """A plot as it is declared: the label of the figure under which it stands, and how it is made."""
+
+    under: str
+    make: Callable[[RunView], Plot]
+
+
+def interactive(under: str) -> Callable[[Callable[[RunView], Plot]], PlotSpec]:
+    """Declare a plot that stands under a figure."""
+    return lambda make: PlotSpec(under, make)
 
 
 def clean(value: Any) -> Any:

@@ -1,16 +1,15 @@
 """The plane on which two numbers meet: prompts with their operands, and where it is moved to."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from numberline.report import style
 from numberline.report.formatting import count
-from numberline.report.interactive.plot import Plot, Trace, Views, axis, colours, sample, shown
+from numberline.report.interactive.plot import Plot, Trace, Views, axis, colours, interactive, sample, shown
 from numberline.report.view import RunView
 from numberline.results.stored import Array
 
 
+@interactive("shared-rep")
 def plane(view: RunView) -> Plot:
     """Prompts on (v1, v2), coloured by either operand or by the larger."""
     table = view.run.result("k2.shared").table("cloud")
@@ -57,6 +56,7 @@ def _marks(points: Array) -> Trace:
     }  # fmt: skip
 
 
+@interactive("shared-rep")
 def dose(view: RunView) -> Plot:
     """The dose-response plane: what the model answers when the two coordinates are set to those of other numbers."""
     result = view.run.result("k2.dose")
@@ -79,28 +79,24 @@ def dose(view: RunView) -> Plot:
     )
 
 
-def fields(group: str) -> Callable[[RunView], Plot]:
-    """The receptive fields of a group of neurons, one neuron at a time."""
-
-    def plot(view: RunView) -> Plot:
-        result = view.run.result("k2.fields")
-        places = [(place, row) for place, row in enumerate(result.table("fields")) if row["group"] == group]
-        axis_values, tensor = result.tensor("axis").tolist(), result.tensor("fields").astype(float)
-        maps = [_field(tensor[place], axis_values) for place, _ in places]
-        names = [f"L{row['layer']} neuron {row['neuron']}" for _, row in places]
-        return Plot(
-            "Move the slider from neuron to neuron; point at a cell for the operands and the activation at y2's "
-            "position.",
-            maps,
-            {
-                "xaxis": axis("y1", constrain="domain"),
-                "yaxis": axis("y2", scaleanchor="x", constrain="domain"),
-                **colours(style.SIGNED_MAP, "activation / peak", -1, 1),
-            },
-            Views("neuron", names, range(len(names)), slider=True),
-        )
-
-    return plot
+@interactive("app-rf-shared")
+def fields(view: RunView) -> Plot:
+    """The receptive fields of the shared neurons, one neuron at a time."""
+    result = view.run.result("k2.fields")
+    places = [(place, row) for place, row in enumerate(result.table("fields")) if row["group"] == "shared"]
+    axis_values, tensor = result.tensor("axis").tolist(), result.tensor("fields").astype(float)
+    maps = [_field(tensor[place], axis_values) for place, _ in places]
+    names = [f"L{row['layer']} neuron {row['neuron']}" for _, row in places]
+    return Plot(
+        "Move the slider from neuron to neuron; point at a cell for the operands and the activation at y2's position.",
+        maps,
+        {
+            "xaxis": axis("y1", constrain="domain"),
+            "yaxis": axis("y2", scaleanchor="x", constrain="domain"),
+            **colours(style.SIGNED_MAP, "activation / peak", -1, 1),
+        },
+        Views("neuron", names, range(len(names)), slider=True),
+    )
 
 
 def _field(matrix: Array, values: list[int]) -> Trace:
@@ -112,6 +108,7 @@ def _field(matrix: Array, values: list[int]) -> Trace:
     }  # fmt: skip
 
 
+@interactive("app-attribution")
 def attribution(view: RunView) -> Plot:
     """The scores of the neurons that matter most, by name."""
     table = view.run.result("k2.neurons").table("scores")

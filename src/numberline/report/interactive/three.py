@@ -3,7 +3,7 @@
 import numpy as np
 
 from numberline.report import style
-from numberline.report.interactive.plot import Plot, Trace, Views, axis, colours, sample, shown, space, xyz
+from numberline.report.interactive.plot import Plot, Trace, Views, axis, colours, interactive, sample, shown, space, xyz
 from numberline.report.view import RunView
 from numberline.results.stored import Array
 
@@ -11,6 +11,7 @@ OPERANDS = ("y1", "y2", "y3")
 NAMED = "y1 = %{customdata[0]}, y2 = %{customdata[1]}, y3 = %{customdata[2]}<extra></extra>"
 
 
+@interactive("three-number-compare")
 def numbers(view: RunView) -> Plot:
     """Prompts in the space of v1, v2 and v3, coloured by the winner or by a number."""
     result = view.run.result("k3.directions")
@@ -57,6 +58,7 @@ def _marks(points: Array, operands: Array) -> Trace:
     return {"type": "scatter3d", "mode": "markers", **xyz(points), "customdata": operands, "hovertemplate": NAMED}
 
 
+@interactive("app-k3-readout-pca")
 def readout(view: RunView) -> Plot:
     """The last token's two principal components, one layer at a time."""
     result = view.run.result("k3.readout")

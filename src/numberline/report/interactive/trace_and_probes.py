@@ -1,10 +1,8 @@
 """Where the computation happens: cells of the causal trace by name, probes layer by layer."""
 
-from collections.abc import Callable
-
 from numberline.report import style
 from numberline.report.formatting import CASE, estimate
-from numberline.report.interactive.plot import Plot, Trace, Views, axis, colours, plain
+from numberline.report.interactive.plot import Plot, Trace, Views, axis, colours, interactive, plain
 from numberline.report.panels import signed_range
 from numberline.report.view import RunView
 from numberline.results.stored import Row, Table
@@ -12,25 +10,33 @@ from numberline.results.stored import Row, Table
 TARGETS = {"log_y1": "R² of log y1", "log_y2": "R² of log y2", "y1>y2": "accuracy of y1 > y2"}
 
 
-def trace(id: str) -> Callable[[RunView], Plot]:
-    """The causal trace of two or three numbers: a map of layers and tokens for each case."""
+@interactive("app-trace-k2")
+def trace(view: RunView) -> Plot:
+    """The causal trace of two numbers."""
+    return _trace(view, "k2.trace")
 
-    def plot(view: RunView) -> Plot:
-        table = view.run.result(id).table("trace").where(metric="pooled")
-        cases = table.unique("case")
-        limit = signed_range(*(table.where(case=case).grid("layer", "token")[2] for case in cases))
-        return Plot(
-            "Point at a cell for its layer, its token and the pooled position recovery with the 95 % interval.",
-            [_map(table.where(case=case)) for case in cases],
-            {
-                "xaxis": axis("token", type="category", tickangle=-40),
-                "yaxis": axis("layer", dtick=_step(table)),
-                **colours(style.SIGNED_MAP, "position recovery", -limit, limit),
-            },
-            Views("which operand changes", [CASE[case] for case in cases], range(len(cases))),
-        )
 
-    return plot
+@interactive("app-trace-k3")
+def trace_three(view: RunView) -> Plot:
+    """The causal trace of three numbers."""
+    return _trace(view, "k3.trace")
+
+
+def _trace(view: RunView, id: str) -> Plot:
+    """A map of layers and tokens for each case."""
+    table = view.run.result(id).table("trace").where(metric="pooled")
+    cases = table.unique("case")
+    limit = signed_range(*(table.where(case=case).grid("layer", "token")[2] for case in cases))
+    return Plot(
+        "Point at a cell for its layer, its token and the pooled position recovery with the 95 % interval.",
+        [_map(table.where(case=case)) for case in cases],
+        {
+            "xaxis": axis("token", type="category", tickangle=-40),
+            "yaxis": axis("layer", dtick=_step(table)),
+            **colours(style.SIGNED_MAP, "position recovery", -limit, limit),
+        },
+        Views("which operand changes", [CASE[case] for case in cases], range(len(cases))),
+    )
 
 
 def _map(table: Table) -> Trace:
@@ -60,6 +66,7 @@ def _step(table: Table) -> int:
     return max(1, round(len(table.unique("layer")) / 8))
 
 
+@interactive("app-probes-k2")
 def probes(view: RunView) -> Plot:
     """What ridge probes read at every token, one layer at a time."""
     table = view.run.result("k2.probes").table("probes")

@@ -1,5 +1,6 @@
 """The table of directions: where each lives, how it was obtained, and what its patch does."""
 
+from numberline.report.exhibit import Section
 from numberline.report.figure import caption
 from numberline.report.formatting import estimate
 from numberline.report.tables import TableContent, table
@@ -30,7 +31,13 @@ NUMBERS = (
 NEEDS = ("k2.trace", "k2.number", "k2.transport", "k2.flag", "k3.directions", "k3.flags", "k3.readout")
 
 
-@table("tab:app-directions", needs=NEEDS)
+@table(
+    "tab:app-directions",
+    section=Section.SETUP,
+    order=2,
+    needs=NEEDS,
+    question="Which directions were found, where, and how?",
+)
 def directions(view: RunView) -> TableContent:
     """Directions, where they live and how they are obtained."""
     rows: list[list[object]] = []
