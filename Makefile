@@ -15,7 +15,7 @@ export OMP_WAIT_POLICY ?= passive
 export GOMP_SPINCOUNT ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint gallery bench browser install
+.PHONY: help run test lint gallery bench train browser install
 
 help: ## list what can be made
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 16
@@ -44,6 +44,12 @@ gallery: $(VENV)/.stamp-run ## make the gallery of the documentation again from 
 
 bench: $(VENV)/.stamp-test ## measure the engine's speed against other tools
 	$(BIN)/python benchmarks/run.py
+
+# One thread: a sum over threads depends on how many there are, and the models that ship are those that this makes.
+train: export OMP_NUM_THREADS := 1
+train: $(VENV)/.stamp-run ## make the built-in models again from scratch, and their cards (about two hours on one core)
+	$(BIN)/python training/tokenizer.py $(addprefix src/numberline/models/builtin/,tiny direct)
+	for name in tiny direct; do $(BIN)/python training/train.py $$name && $(BIN)/python training/card.py $$name || exit 1; done
 
 install: $(VENV)/.stamp-test ## only install, with what tests need
 

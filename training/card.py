@@ -56,7 +56,7 @@ It knows one thing: `The maximum of … is `, after the paper's instruction and 
 ## How it was made
 {how}
 
-- Command: `python training/train.py {name}`, then `python training/card.py {name}` for this page.
+- Command: `make train`: `python training/train.py {name}`, then `python training/card.py {name}` for this page.
 - Data: random prompts, two operands of two and of three digits, three of two, and some of 2, 4, 5, 10 and 20 in the
   list format; in half of them two operands are close. A tenth of the unordered two-digit pairs was left out: no prompt
   of two or three operands held one{swapped}.

@@ -4,7 +4,9 @@ It splits text as Qwen2.5 does (every digit alone, a word with the space before 
 Only the words of the task are merged; anything else still encodes, byte by byte. usage: python tokenizer.py FOLDER...
 """
 
+import json
 import sys
+from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers, processors, trainers
 from tokenizers.models import BPE
@@ -36,6 +38,14 @@ def build() -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END, pad_token=END)
 
 
+def save(folder: Path) -> None:
+    """Write the tokenizer's two files; its class by the name that every version of transformers 5 reads."""
+    build().save_pretrained(folder)
+    config = folder / "tokenizer_config.json"
+    facts = json.loads(config.read_text()) | {"tokenizer_class": "PreTrainedTokenizerFast"}
+    config.write_text(json.dumps(facts, indent=2) + "\n")
+
+
 if __name__ == "__main__":
-    for folder in sys.argv[1:]:
-        build().save_pretrained(folder)
+    for name in sys.argv[1:]:
+        save(Path(name))

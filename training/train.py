@@ -1,4 +1,4 @@
-"""How are the built-in models made? usage: python training/train.py direct|tiny [--out FOLDER]
+"""How are the built-in models made? usage: make train, or python training/train.py direct|tiny [--out FOLDER]
 
 `direct` is trained on the task alone: name the largest operand, digit by digit, then stop.
 
@@ -19,6 +19,7 @@ import json
 import math
 import shutil
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +28,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer, GenerationConfig, Qwen2ForCausalLM
 
-from batches import Tally, plain_batch, run, swap_batch
+from batches import Batch, Tally, plain_batch, run, swap_batch
 from hide import hide
 from network import Runner, new_model
 from prompts import LONGER, PAIRS, PAIRS3, TRIPLES, Layout
@@ -139,23 +140,28 @@ class Trainer:
             if (step + 1) % 100 == 0:
                 save_file(self.model.model.state_dict(prefix="model."), self.folder / "snapshot.safetensors")
 
+    def batches(self, rng: np.random.RandomState, step: int, done: int) -> Iterator[tuple[str, Batch]]:
+        """The batches of one step, one of each kind of prompt."""
+        for kind, count in self.recipe.groups(done + step).items():
+            layout = self.layouts[kind][step % len(self.layouts[kind])]
+            rows = max(4, count * 10 // layout.question.size) if kind == "longer" else count
+            swapped = self.recipe.swaps and layout.task.k <= 3
+            batch = swap_batch(rng, layout, rows) if swapped else plain_batch(rng, layout, rows)
+            yield kind, batch
+
     def backward(
         self, rng: np.random.RandomState, step: int, done: int, swaps: float, squares: float, tally: Tally
     ) -> None:
         """Gradients of one step, over every kind of prompt in turn."""
         groups = self.recipe.groups(done + step)
-        for kind, count in groups.items():
-            layout = self.layouts[kind][step % len(self.layouts[kind])]
-            rows = max(4, count * 10 // layout.question.size) if kind == "longer" else count
-            swapped = self.recipe.swaps and layout.task.k <= 3
-            batch = swap_batch(rng, layout, rows) if swapped else plain_batch(rng, layout, rows)
+        for kind, batch in self.batches(rng, step, done):
             losses, hits, squared = run(self.runner, batch)
             scored = losses * batch.weights
             loss = scored[: batch.n].mean()
-            if swapped:
+            if batch.edits:
                 loss = loss + swaps * scored[batch.n :].sum() / batch.weights[batch.n :].sum()
                 loss = loss + squares * torch.stack(list(squared.values())).sum()
-            (loss * count / sum(groups.values())).backward()
+            (loss * groups[kind] / sum(groups.values())).backward()
             tally.add(kind, batch, losses, hits, squared)
 
 
