@@ -6,7 +6,6 @@ would quietly make another model, changes a digest here.
 """
 
 import hashlib
-import sys
 from pathlib import Path
 
 import numpy as np
