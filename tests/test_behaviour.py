@@ -19,12 +19,12 @@ from numberline.experiments.common import behaviour
 from numberline.experiments.common.behaviour import Population, measure
 from numberline.experiments.common.experiment import Context
 from numberline.methods import answers
-from numberline.methods.answers import answer, first_integer
+from numberline.methods.answers import answer
 from numberline.methods.intervals import wilson
 from numberline.models.catalogue import BUILT_IN, TRAINED
 from numberline.models.loaded import wrap
 from numberline.models.planted import planted
-from numberline.tasks import MIN, QUICK, Task, all_pairs, cloud, encode, operand_count
+from numberline.tasks import MAX, MIN, QUICK, Task, all_pairs, cloud, encode, operand_count
 from numberline.tasks.held_out import held_out, held_out_sets
 
 FEW = replace(QUICK, pairs=60, three_digit_pairs=40, operand_prompts=10)
@@ -79,7 +79,7 @@ def test_a_share_of_nothing_is_refused():
     [("60.", 60), (" 60 and", 60), ("605", 605), ("6", 6), ("is 7, 8", 7), ("", None), ("the", None), ("٣", None)],
 )
 def test_the_answer_is_the_first_integer(text, number):
-    assert first_integer(text) == number
+    assert MAX.parse(text) == number
 
 
 @pytest.mark.parametrize("task", [Task(), Task(digits=3), Task(k=3)], ids=["pairs", "three digits", "triples"])

@@ -50,7 +50,7 @@ def swap_batch(rng: np.random.RandomState, layout: Layout, n: int) -> Batch:
     counts = rng.multinomial(n, share / share.sum())
     bases, sources, states, chosen = [], [], [], []
     edits: dict[str, list[Ints]] = {}
-    weights = np.ones((n, layout.task.digits + 1), dtype=np.float32)
+    weights = np.ones((n, layout.digits + 1), dtype=np.float32)
     start = 0
     for variable, count in zip(options, counts, strict=True):
         if count == 0:
@@ -86,7 +86,7 @@ def swap_batch(rng: np.random.RandomState, layout: Layout, n: int) -> Batch:
 
 def magnitude(layout: Layout, values: Ints) -> Tensor:
     """Standardized log magnitude, the same for 37 and 370: within a prompt all operands have as many digits."""
-    return torch.from_numpy((np.log(values / 10 ** (layout.task.digits - 2)) - 3.8) / 0.6).float()
+    return torch.from_numpy((np.log(values / 10 ** (layout.digits - 2)) - 3.8) / 0.6).float()
 
 
 class Taps:

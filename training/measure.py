@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast, Qwen2ForCausalLM
 
 from network import Runner
-from numberline.tasks.task import LIST_EXEMPLAR, Task
+from numberline.tasks.task import Task
 from prompts import HELD_OUT, PAIRS, PAIRS3, TRIPLES, Ints, Layout
 
 BUILTIN = Path(__file__).parents[1] / "src/numberline/models/builtin"
@@ -66,7 +66,7 @@ def measure(model: Qwen2ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> list
         Accuracy("two-digit pairs, those left out of training", int(verdict[unseen].sum()), int(unseen.sum())),
     ]
     others = {"three-digit pairs": PAIRS3, "two-digit triples": TRIPLES}
-    others |= {f"{k} two-digit operands, list format": Task(k=k, exemplar=LIST_EXEMPLAR) for k in (2, 4, 5, 10, 20)}
+    others |= {f"{k} two-digit operands, list format": Task(k=k, listed=True) for k in (2, 4, 5, 10, 20)}
     for what, task in others.items():
         operands = uniform(task, 4000 if task.k <= 3 else 1000, seed=task.k)
         found.append(Accuracy(what, int(right(model, Layout.of(tokenizer, task), operands).sum()), len(operands)))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerFast
 
 from numberline.tasks.held_out import held_out_sets
-from numberline.tasks.task import LIST_EXEMPLAR, Task
+from numberline.tasks.task import Task
 
 Ints = NDArray[np.int64]
 
@@ -47,11 +47,17 @@ class Layout:
         """Tokenize one prompt of the task and find the digits of its question."""
         digit_ids = np.array(tokenizer.convert_tokens_to_ids(list("0123456789")))
         ids = np.array(tokenizer(task.prompt([task.values[0]] * task.k)).input_ids)
-        places = np.flatnonzero(np.isin(ids, digit_ids))[-task.k * task.digits :]
+        digits = len(task.spell(task.values[0]))
+        places = np.flatnonzero(np.isin(ids, digit_ids))[-task.k * digits :]
         start = int(places[0])
-        slots = (places - start).reshape(task.k, task.digits)
+        slots = (places - start).reshape(task.k, digits)
         stop_id = int(tokenizer.convert_tokens_to_ids("."))
         return Layout(task, ids[:start], ids[start:], slots, digit_ids, stop_id)
+
+    @property
+    def digits(self) -> int:
+        """How many digits each operand has."""
+        return int(self.slots.shape[1])
 
     @property
     def last(self) -> int:
@@ -65,7 +71,7 @@ class Layout:
 
     def spell(self, values: Ints) -> Ints:
         """The token ids of the digits of these values, one more axis at the end."""
-        powers = 10 ** np.arange(self.task.digits - 1, -1, -1)
+        powers = 10 ** np.arange(self.digits - 1, -1, -1)
         return np.asarray(self.digit_ids[(values[..., None] // powers) % 10])
 
     def encode(self, operands: Ints, answers: Ints) -> tuple[Ints, Ints]:
@@ -120,4 +126,4 @@ def draw(rng: np.random.RandomState, task: Task, n: int) -> Ints:
 PAIRS = Task(k=2)
 PAIRS3 = Task(k=2, digits=3)
 TRIPLES = Task(k=3)
-LONGER = tuple(Task(k=k, exemplar=LIST_EXEMPLAR) for k in (2, 4, 5, 10, 20))
+LONGER = tuple(Task(k=k, listed=True) for k in (2, 4, 5, 10, 20))

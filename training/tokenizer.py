@@ -12,7 +12,7 @@ from tokenizers import Regex, Tokenizer, decoders, pre_tokenizers, processors, t
 from tokenizers.models import BPE
 from transformers import PreTrainedTokenizerFast
 
-from numberline.tasks.task import KINDS, Task
+from numberline.tasks import MAX, MIN, Task
 
 SPLIT = r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 END = "<|endoftext|>"
@@ -29,7 +29,7 @@ def build() -> PreTrainedTokenizerFast:
     )
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
-    corpus = [Task(kind, k).prompt(range(10, 10 + k)) for kind in KINDS.values() for k in (2, 3)]
+    corpus = [Task(concept, k).prompt(range(10, 10 + k)) for concept in (MAX, MIN) for k in (2, 3)]
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     trainer = trainers.BpeTrainer(
         vocab_size=512, min_frequency=1, initial_alphabet=alphabet, special_tokens=[END], show_progress=False

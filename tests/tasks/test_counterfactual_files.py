@@ -49,12 +49,12 @@ def test_what_a_spreadsheet_makes_of_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ("y1,sixty,40,20,40", "clean_y1 is 'sixty', which is not a whole number"),
-        ("y1,60,40,20.0,40", "corrupted_y1 is '20.0', which is not a whole number"),
-        ("y1,60,,20,40", "clean_y2 is '', which is not a whole number"),
-        ("y1,60,40,-20,40", "corrupted_y1 is '-20', which is not a whole number"),
-        ("y1,601,40,20,40", "clean_y1 is '601', but operands go from 10 to 99"),
-        ("y1,60,4,20,4", "clean_y2 is '4', but operands go from 10 to 99"),
+        ("y1,sixty,40,20,40", "clean_y1 is 'sixty', but operands are numbers from 10 to 99"),
+        ("y1,60,40,20.0,40", "corrupted_y1 is '20.0', but operands are numbers from 10 to 99"),
+        ("y1,60,,20,40", "clean_y2 is '', but operands are numbers from 10 to 99"),
+        ("y1,60,40,-20,40", "corrupted_y1 is '-20', but operands are numbers from 10 to 99"),
+        ("y1,601,40,20,40", "clean_y1 is '601', but operands are numbers from 10 to 99"),
+        ("y1,60,4,20,4", "clean_y2 is '4', but operands are numbers from 10 to 99"),
         ("y1,60,40,60,40", "0 operands differ"),
         ("y1,60,40,20,30", "2 operands differ"),
         ("y1,60,40,50,40", "y1 wins both"),
@@ -93,5 +93,5 @@ def test_files_that_hold_none_are_refused(tmp_path: Path) -> None:
 
 
 def test_min_reads_the_same_row_the_other_way() -> None:
-    (example,) = from_csv(Task(kind=MIN), HEADER + "y1,20,40,60,40\n")
+    (example,) = from_csv(Task(MIN), HEADER + "y1,20,40,60,40\n")
     assert (example.a, example.b, example.r) == (20, 40, 60)

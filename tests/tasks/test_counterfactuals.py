@@ -48,7 +48,7 @@ def test_tuples_keep_the_papers_gaps(task: Task, seed: int) -> None:
     assert len(set(rows)) == 50
     for row in rows:
         assert len(row) == task.k + 1
-        assert all(task.kind.sign * (better - worse) > task.gap for better, worse in pairwise(row))
+        assert all(task.concept.sign * (better - worse) > task.gap for better, worse in pairwise(row))
         assert all(10 ** (task.digits - 1) <= value < 10**task.digits for value in row)
         assert len(set(leading_digits(row))) == task.k + 1
 
@@ -58,7 +58,7 @@ def test_tuples_keep_the_papers_gaps(task: Task, seed: int) -> None:
 def test_triples_are_those_of_the_paper(seed: int) -> None:
     g = 10
     assert all(a > b + g > r + 2 * g for a, b, r in ranked_tuples(Task(), 100, seed))
-    assert all(a < b - g < r - 2 * g for a, b, r in ranked_tuples(Task(kind=MIN), 100, seed))
+    assert all(a < b - g < r - 2 * g for a, b, r in ranked_tuples(Task(MIN), 100, seed))
 
 
 @settings(max_examples=30, deadline=None)
@@ -155,7 +155,7 @@ def test_smaller_splits_are_prefixes_of_larger_ones(e1: int, f1: int, e2: int, f
 
 
 def test_min_uses_the_same_numbers_as_max() -> None:
-    assert [set(row) for row in ranked_tuples(Task(kind=MIN), 30)] == [set(row) for row in ranked_tuples(Task(), 30)]
+    assert [set(row) for row in ranked_tuples(Task(MIN), 30)] == [set(row) for row in ranked_tuples(Task(), 30)]
 
 
 def test_every_tuple_is_found_when_all_are_asked_for() -> None:
@@ -210,7 +210,7 @@ def test_answer_ids_refuse_answers_that_begin_alike() -> None:
         (lambda: counterfactual(Task(), (60, 10), (31, 45)), "2 operands differ"),
         (lambda: counterfactual(Task(), (60, 10), (19, 10)), "10 and 19 share the leading '1'"),
         (lambda: counterfactual(Task(), (60, 20), (30, 20)), "y1 wins both in clean"),
-        (lambda: counterfactual(Task(kind=MIN), (60, 20), (30, 20)), "y2 wins both in clean"),
+        (lambda: counterfactual(Task(MIN), (60, 20), (30, 20)), "y2 wins both in clean"),
         (lambda: arrange(Task(), [(60, 40, 10)], ("y1", "y1")), "y1 > y1 is no order of y1, y2"),
         (lambda: perturb(Task(), [(60, 40, 10)], "y3"), "there is no case 'y3' with k=2 operands"),
         (lambda: pool(Task(digits=1)), "only 35 exist"),

@@ -48,7 +48,7 @@ def test_the_rebuilt_qwen_tokenizer_agrees_with_tiktoken() -> None:
     assert qwen(words)["input_ids"] == oracle.encode(words)
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: f"{task.kind.name}-{task.k}-{task.digits}")
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: f"{task.concept.name}-{task.k}-{task.digits}")
 def test_every_family_finds_the_operands(tokenizer: PreTrainedTokenizerFast, task: Task) -> None:
     rows = some_operands(task)
     prompts = encode(tokenizer, task, rows)
@@ -100,7 +100,7 @@ def test_parts_of_a_batch(tokenizer: PreTrainedTokenizerFast) -> None:
 
 def test_answer_tokens_are_what_the_prompt_is_continued_by(tokenizer: PreTrainedTokenizerFast) -> None:
     """Glued to the prompt, the answer's own tokens spell prompt and answer: no space is doubled and none is lost."""
-    for task in (Task(), Task(digits=3), Task(kind=MIN)):
+    for task in (Task(), Task(digits=3), Task(MIN)):
         values = [task.values[i] for i in (0, 7, 35, -1)]
         prompt = encode(tokenizer, task, [task.values[:2]])
         for value, token in zip(values, answer_tokens(tokenizer, task, values).tolist(), strict=True):

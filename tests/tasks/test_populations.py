@@ -1,5 +1,7 @@
 """Clouds, behaviour populations and grids: the paper's constraints, and the same rows everywhere."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -78,7 +80,7 @@ def test_drawn_pairs() -> None:
     assert all(x != y and x in range(100, 1000) and y in range(100, 1000) for x, y in pairs)
     assert drawn_pairs(Task(digits=3), 250) == pairs[:250]
     # With replacement: from 6 ordered pairs, 600 draws repeat, miss none, and favour none.
-    few = drawn_pairs(Task(type(MAX)("few", "The maximum of", +1, values=range(1, 4))), 600)
+    few = drawn_pairs(Task(replace(MAX, name="few", values=range(1, 4))), 600)
     assert {pair: 70 < few.count(pair) < 130 for pair in set(few)} == dict.fromkeys(
         [(1, 2), (1, 3), (2, 1), (2, 3), (3, 1), (3, 2)], True
     )
@@ -91,7 +93,7 @@ def test_operand_counts(k: int) -> None:
     assert all(len(set(row)) == len(row) == k and set(row) <= set(range(10, 100)) for row in rows)
     assert "The maximum of 12, 437 and 5 is 437." in task.prompt(rows[0])
     assert operand_count(k, 20) == (task, rows[:20])
-    least, same = operand_count(k, kind=MIN)
+    least, same = operand_count(k, concept=MIN)
     assert same == rows
     assert "The minimum of 12, 437 and 5 is 5." in least.prompt(rows[0])
 

@@ -1,21 +1,24 @@
 """The prompts, character for character, and what a declaration of a new question needs."""
 
 import calendar
+from dataclasses import replace
 
 import pytest
 import tokenizer_zoo
 
 from numberline.errors import NumberlineError
 from numberline.tasks import (
-    LIST_EXEMPLAR,
     MAX,
     MIN,
-    Kind,
+    Concept,
+    Sentence,
     Sizes,
     Task,
+    Words,
     answer_tokens,
     encode,
     from_csv,
+    ordered,
     perturb,
     pool,
     ranked_tuples,
@@ -23,6 +26,13 @@ from numberline.tasks import (
 )
 
 MONTHS = list(calendar.month_name)[1:]
+LATER = ordered(
+    "months",
+    MONTHS,
+    pair=Sentence("The later of", ("March", "July")),
+    several=Sentence("The latest of", ("May", "June", "April")),
+    words=Words("month", larger="later", largest="latest", smaller="earlier"),
+)
 
 PROMPTS = {
     (MAX, 2, 2): (
@@ -59,7 +69,7 @@ PROMPTS = {
 
 
 @pytest.mark.parametrize(("kind", "k", "digits"), PROMPTS, ids=lambda part: getattr(part, "name", str(part)))
-def test_prompt_character_for_character(kind: Kind, k: int, digits: int) -> None:
+def test_prompt_character_for_character(kind: Concept, k: int, digits: int) -> None:
     values, text = PROMPTS[kind, k, digits]
     task = Task(kind, k, digits)
     assert task.prompt(values) == text
@@ -67,7 +77,7 @@ def test_prompt_character_for_character(kind: Kind, k: int, digits: int) -> None
 
 
 def test_two_operands_in_the_list_format() -> None:
-    text = Task(k=2, exemplar=LIST_EXEMPLAR).prompt((60, 10))
+    text = Task(k=2, listed=True).prompt((60, 10))
     assert text.endswith(" The maximum of 12, 437 and 5 is 437. The maximum of 60 and 10 is ")
 
 
@@ -78,8 +88,8 @@ def test_spans_are_the_questions_not_the_exemplars() -> None:
 
 def test_winner() -> None:
     assert Task().answer((60, 10)) == 60
-    assert Task(kind=MIN).answer((60, 10)) == 10
-    assert Task(kind=MIN, k=3).answer((60, 10, 44)) == 10
+    assert Task(MIN).answer((60, 10)) == 10
+    assert Task(MIN, k=3).answer((60, 10, 44)) == 10
 
 
 @pytest.mark.parametrize(
@@ -97,9 +107,10 @@ def test_refusals(make, reason: str) -> None:
 
 def test_another_question_is_a_declaration() -> None:
     """Which month is later: sampled, encoded, answered, written and read back with no code of its own."""
-    latest = Kind("latest", "The latest of", +1, MONTHS.__getitem__, lambda word: word, range(12), 0)
-    task = Task(latest, exemplar=(2, 6))
-    assert task.prompt((0, 4)).endswith("The latest of March and July is July. The latest of January and May is ")
+    task = Task(LATER)
+    assert task.prompt((0, 4)).endswith("The later of March and July is July. The later of January and May is ")
+    three = Task(LATER, k=3).prompt((0, 4, 2))
+    assert three.endswith("The latest of May, June and April is June. The latest of January, May and March is ")
     examples = perturb(task, pool(task, sizes=Sizes(evaluation=50, fitting=16)).evaluation, "y1")
     assert len(set(examples)) == 50
     assert all(task.answer(example.clean) == example.clean[0] for example in examples)
@@ -112,6 +123,6 @@ def test_another_question_is_a_declaration() -> None:
 
 
 def test_a_declaration_whose_gap_is_too_small_is_refused() -> None:
-    close = Kind("close", "The maximum of", +1, gap=3)
+    close = replace(MAX, name="close", gap=3)
     with pytest.raises(NumberlineError, match="gap 3, but values that start alike are up to 9 apart"):
         ranked_tuples(Task(close), 5)

@@ -146,7 +146,7 @@ def _words() -> pre_tokenizers.PreTokenizer:
 
 @cache
 def _corpus() -> list[str]:
-    prompts = [Task(kind=kind, k=k).prompt([10] * k) for kind in (MAX, MIN) for k in (2, 3)]
+    prompts = [Task(kind, k=k).prompt([10] * k) for kind in (MAX, MIN) for k in (2, 3)]
     return [*prompts, *(f"({n}) {n}" for n in range(1000))] * 3
 
 

@@ -1,12 +1,11 @@
 """What every command shares: the application, where it prints, and the options that many have."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from numberline import __version__
-from numberline.errors import NumberlineError
 
 app = typer.Typer(name="numberline", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 out, err = Console(highlight=False, soft_wrap=True), Console(stderr=True, highlight=False)
@@ -17,7 +16,7 @@ Dtype = Annotated[str, typer.Option(help="float32, bfloat16 or float16")]
 DeviceMap = Annotated[str | None, typer.Option(help="spread the model over devices: auto")]
 Size = Annotated[str, typer.Option(help="paper: the paper's sample sizes; quick: smaller ones")]
 Seed = Annotated[int, typer.Option(help="decides every sampled example")]
-Kind = Annotated[str, typer.Option("--task", help="max or min")]
+TaskName = Annotated[str, typer.Option("--task", help="max, min, or a Python file that declares a concept")]
 SEED = 52
 
 
@@ -38,15 +37,6 @@ def numberline(
 
     Example: [bold]numberline run[/bold]
     """
-
-
-def kind_of(name: str) -> Any:
-    """The kind of task that a user names."""
-    from numberline.tasks import KINDS
-
-    if name not in KINDS:
-        raise NumberlineError(f"there is no task {name!r}: choose from {', '.join(KINDS)}")
-    return KINDS[name]
 
 
 class StoppedError(Exception):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from numberline.cli.base import SEED, Kind, Seed, app, kind_of, out
+from numberline.cli.base import SEED, Seed, TaskName, app, out
 
 
 @app.command()
@@ -29,8 +29,8 @@ def sample(
     k: Annotated[int, typer.Option("--k", help="operands in a prompt", min=2)] = 2,
     case: Annotated[str, typer.Option(help="the operand that changes: y1, y2, …")] = "y1",
     n: Annotated[int, typer.Option("--n", help="how many", min=1)] = 5,
-    digits: Annotated[int, typer.Option(help="digits of each operand", min=1)] = 2,
-    task: Kind = "max",
+    digits: Annotated[int | None, typer.Option(help="digits of each operand, where they are numbers; 2", min=1)] = None,
+    task: TaskName = "max",
     seed: Seed = SEED,
     out: Annotated[Path | None, typer.Option(help="a CSV file to write; printed unless given")] = None,
 ) -> None:
@@ -38,9 +38,9 @@ def sample(
 
     Example: [bold]numberline sample --k 2 --case y1 --n 5[/bold]
     """
-    from numberline.tasks import Task, perturb, ranked_tuples, to_csv, write_counterfactuals
+    from numberline.tasks import Task, concept_of, perturb, ranked_tuples, to_csv, write_counterfactuals
 
-    asked = Task(kind_of(task), k=k, digits=digits)
+    asked = Task(concept_of(task), k, digits)
     examples = perturb(asked, ranked_tuples(asked, n, seed), case)
     if out is None:
         typer.echo(to_csv(asked, examples), nl=False)
@@ -53,16 +53,16 @@ def sample(
 def check(
     file: Annotated[Path, typer.Argument(help="a CSV file with clean_y1, …, corrupted_y1, … columns")],
     k: Annotated[int, typer.Option("--k", help="operands in a prompt", min=2)] = 2,
-    digits: Annotated[int, typer.Option(help="digits of each operand", min=1)] = 2,
-    task: Kind = "max",
+    digits: Annotated[int | None, typer.Option(help="digits of each operand, where they are numbers; 2", min=1)] = None,
+    task: TaskName = "max",
 ) -> None:
     """Check a CSV file of your own counterfactuals: each row must make one.
 
     Example: [bold]numberline check mine.csv --k 2[/bold]
     """
-    from numberline.tasks import Task, cases, read_counterfactuals
+    from numberline.tasks import Task, cases, concept_of, read_counterfactuals
 
-    examples = read_counterfactuals(file, Task(kind_of(task), k=k, digits=digits))
+    examples = read_counterfactuals(file, Task(concept_of(task), k, digits))
     counts = {name: sum(example.case == name for example in examples) for name in cases(k)}
     listed = ", ".join(f"{count} with {name} changed" for name, count in counts.items() if count)
     typer.echo(f"{file} holds {len(examples)} valid counterfactuals: {listed}")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from numberline.cli.base import SEED, Device, DeviceMap, Dtype, Kind, Model, Seed, Size, StoppedError, app, out
+from numberline.cli.base import SEED, Device, DeviceMap, Dtype, Model, Seed, Size, StoppedError, TaskName, app, out
 from numberline.cli.screen import Watcher, advance, bar, drawn, load_lab, print_accuracy, print_verdict
 
 if TYPE_CHECKING:
@@ -17,12 +17,12 @@ def behaviour(
     model: Model = "tiny",
     size: Size = "paper",
     seed: Seed = SEED,
-    task: Kind = "max",
+    task: TaskName = "max",
     device: Device = None,
     dtype: Dtype = "float32",
     device_map: DeviceMap = None,
 ) -> None:
-    """Measure how often a model names the right number: pairs, triples, longer lists.
+    """Measure how often a model names the right answer: pairs, triples, longer lists.
 
     Example: [bold]numberline behaviour tiny[/bold]
     """
@@ -48,7 +48,7 @@ def run(
     only: Annotated[list[str] | None, typer.Option(help="an experiment's id, or a pattern: 'k2.*'; repeatable")] = None,
     role: Annotated[list[str] | None, typer.Option(help="choose a site yourself: number_layer=13; repeatable")] = None,
     seed: Seed = SEED,
-    task: Kind = "max",
+    task: TaskName = "max",
     device: Device = None,
     dtype: Dtype = "float32",
     device_map: DeviceMap = None,

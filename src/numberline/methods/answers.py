@@ -1,11 +1,11 @@
-"""Which number does the model name? Greedy decoding, and the first integer of what it says.
+"""Which value does the model name? Greedy decoding, and the first value in what it says.
 
 1. Prompts are recorded a batch at a time, so that memory is bounded whatever their number.
-2. Each is continued greedily by one token more than the operands have digits, as in the paper.
-3. The answer is the first integer of that text; a text without one has no answer.
+2. Each is continued greedily by as many tokens as the concept asks for: one more than the operands have digits, as in
+   the paper.
+3. The answer is the first value of the concept in that text, the first integer; a text without one has no answer.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,22 +24,16 @@ BATCH_BYTES = 256 * 2**20
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model said after one prompt, and the number it named, if any."""
+    """What the model said after one prompt, and the value it named, if any."""
 
     text: str
-    number: int | None
+    value: int | None
 
 
-def first_integer(text: str) -> int | None:
-    """The first run of digits, as a number."""
-    found = re.search(r"[0-9]+", text)
-    return int(found.group()) if found else None
-
-
-def read_answers(tokenizer: Any, tokens: Int[Tensor, "n steps"]) -> tuple[Answer, ...]:
+def read_answers(tokenizer: Any, task: Task, tokens: Int[Tensor, "n steps"]) -> tuple[Answer, ...]:
     """The answers in decoded tokens."""
     texts = tokenizer.batch_decode(tokens.tolist(), skip_special_tokens=True)
-    return tuple(Answer(text, first_integer(text)) for text in texts)
+    return tuple(Answer(text, task.concept.parse(text)) for text in texts)
 
 
 def answer(
@@ -50,8 +44,8 @@ def answer(
     size, answers = batch_size(lab, prompts), list[Answer]()
     for start in range(0, len(prompts), size):
         recording = lab.record(prompts[start : start + size])
-        decoded = lab.decode(recording, [[]], steps=task.digits + 1)[0]
-        answers += read_answers(lab.tokenizer, decoded)
+        decoded = lab.decode(recording, [[]], steps=task.concept.answer_tokens)[0]
+        answers += read_answers(lab.tokenizer, task, decoded)
         progress(len(recording))
     return tuple(answers)
 

@@ -70,7 +70,7 @@ def receptive_fields(
     for layer, found in zip(layers, lab.activations(prompts, sites) if sites else (), strict=True):
         raw[rows[layer]] = found[:, 0].float().cpu().T
     values, peaks = _over_peak(raw)
-    return Fields(tuple(places), axis, values.reshape(-1, *shape), peaks, task.kind.sign)
+    return Fields(tuple(places), axis, values.reshape(-1, *shape), peaks, task.concept.sign)
 
 
 def _over_peak(raw: Float[Tensor, "fields cells"]) -> tuple[Float[Tensor, "fields cells"], Float[Tensor, " fields"]]:

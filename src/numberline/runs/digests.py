@@ -2,7 +2,7 @@
 
 - the code: all that the experiment uses (`numberline.runs.used_code`), the engine always, since it is given a lab;
 - the model: its fingerprint and its dtype;
-- the question: the task's kind, the sample sizes and the seed, which decide every population;
+- the question: the concept with the file that declares it, the sample sizes and the seed: they decide every population;
 - the needs: the digests of the results that it reads.
 """
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -22,8 +23,11 @@ from numberline.experiments.registry import EXPERIMENTS, select
 from numberline.files import make_folder
 from numberline.results.folder import Meta, RunFolder
 from numberline.runs import digests, provenance
-from numberline.tasks.sizes import PAPER, QUICK, SEED, VERIFY
-from numberline.tasks.task import KINDS
+from numberline.runs.used_code import of_files
+from numberline.tasks.concept import Concept
+from numberline.tasks.limits import within
+from numberline.tasks.registry import find
+from numberline.tasks.sizes import PAPER, QUICK, SEED, VERIFY, Sizes
 
 FORMAT = 1
 SIZES = {"paper": PAPER, "quick": QUICK, "verify": VERIFY}
@@ -41,13 +45,22 @@ class Settings:
     def __post_init__(self) -> None:
         if self.size not in SIZES:
             raise NumberlineError(f"there is no size {self.size!r}: choose from {', '.join(SIZES)}")
-        if self.task not in KINDS:
-            raise NumberlineError(f"there is no task {self.task!r}: choose from {', '.join(KINDS)}")
+        find(self.task)
+
+    @cached_property
+    def concept(self) -> Concept:
+        """What is compared."""
+        return find(self.task)[0]
+
+    @property
+    def sizes(self) -> Sizes:
+        """The sample sizes, as far as the concept has values for them."""
+        return within(SIZES[self.size], self.concept)
 
     @property
     def context(self) -> Context:
         """What experiments are told of it."""
-        return Context(SIZES[self.size], self.seed, KINDS[self.task], roles=self.roles)
+        return Context(self.sizes, self.seed, self.concept, roles=self.roles)
 
     @property
     def words(self) -> dict[str, Any]:
@@ -113,9 +126,10 @@ class Run:
     def _identity(self) -> dict[str, Any]:
         """Everything outside the code that decides a number."""
         dtype = str(self.lab.network.dtype).removeprefix("torch.")
-        sizes = asdict(SIZES[self.settings.size])
+        sizes = asdict(self.settings.sizes)
         model = {"name": self.lab.loaded.name, "fingerprint": self.lab.loaded.fingerprint, "dtype": dtype}
-        return {"model": model, "sizes": sizes, **self.settings.words}
+        concept = of_files([find(self.settings.task)[1]])
+        return {"model": model, "sizes": sizes, "concept": concept, **self.settings.words}
 
     def _roles(self, meta: Meta) -> dict[str, Any]:
         """The roles that a result says, by name, with their evidence."""
@@ -132,7 +146,7 @@ class Run:
             "format": FORMAT,
             "configuration": chosen,
             "model": provenance.describe(self.lab),
-            "sizes": asdict(SIZES[self.settings.size]),
+            "sizes": asdict(self.settings.sizes),
             "versions": provenance.versions(),
             "hardware": provenance.hardware(),
             "created": before["created"] if before is not None else _now(),
@@ -186,7 +200,7 @@ def folder_name(model: str, settings: Settings) -> Path:
     """Where a run goes unless the user says so: runs/MODEL, with what is not the default."""
     words = [Path(model).name or "model"]
     default = Settings()
-    words += [settings.task] if settings.task != default.task else []
+    words += [settings.concept.name] if settings.task != default.task else []
     words += [settings.size] if settings.size != default.size else []
     words += [f"seed{settings.seed}"] if settings.seed != default.seed else []
     words += [f"{name}{'.'.join(map(str, value))}" for name, value in sorted(settings.roles.items())]

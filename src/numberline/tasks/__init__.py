@@ -1,9 +1,11 @@
-"""What is asked, of which numbers, and where they stand: prompts, positions, counterfactuals, populations.
+"""What is asked, of which values, and where they stand: prompts, positions, counterfactuals, populations.
 
 Knows tokenizers and no model. `Task` declares a question, `encode` turns operands into tokens with named positions,
 `pool` and `perturb` give the paper's counterfactuals, `cloud` and its neighbours the clean prompts.
 """
 
+from numberline.tasks.concept import Concept, Sentence, Words, ordered
+from numberline.tasks.concepts.whole_numbers import LIST_EXEMPLAR, MAX, MIN, PAIR_EXEMPLAR
 from numberline.tasks.counterfactuals import (
     CASES,
     HEAD_GROUPS,
@@ -33,15 +35,15 @@ from numberline.tasks.populations import (
     field_values,
     operand_count,
 )
+from numberline.tasks.registry import concept_of
 from numberline.tasks.sampling import Row, Rows, digest, ranked_tuples
 from numberline.tasks.sizes import PAPER, QUICK, SEED, Sizes
-from numberline.tasks.task import INSTRUCTION, KINDS, LIST_EXEMPLAR, MAX, MIN, PAIR_EXEMPLAR, Kind, Task
+from numberline.tasks.task import INSTRUCTION, Task
 
 __all__ = [
     "CASES",
     "HEAD_GROUPS",
     "INSTRUCTION",
-    "KINDS",
     "LIST_EXEMPLAR",
     "MAX",
     "MIN",
@@ -50,14 +52,16 @@ __all__ = [
     "QUICK",
     "SEED",
     "VALUE_ORDERS",
+    "Concept",
     "Counterfactual",
-    "Kind",
     "Order",
     "Row",
     "Rows",
+    "Sentence",
     "Sizes",
     "Split",
     "Task",
+    "Words",
     "all_pairs",
     "answer_ids",
     "answer_tokens",
@@ -67,6 +71,7 @@ __all__ = [
     "check_distinct_answers",
     "clean_operands",
     "cloud",
+    "concept_of",
     "corrupted_operands",
     "counterfactual",
     "deal",
@@ -78,6 +83,7 @@ __all__ = [
     "field_values",
     "from_csv",
     "operand_count",
+    "ordered",
     "perturb",
     "pool",
     "ranked_tuples",

@@ -21,7 +21,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from numberline.engine.prompts import Tokenizer
-from numberline.errors import NumberlineError
+from numberline.errors import NumberlineError, TooFewError
 from numberline.tasks.layout import answer_tokens, check_distinct_answers
 from numberline.tasks.sampling import Row, Rows, ranked_tuples
 from numberline.tasks.sizes import PAPER, SEED, Sizes
@@ -93,8 +93,8 @@ def counterfactual(task: Task, clean: Sequence[int], corrupted: Sequence[int]) -
     for x, y in combinations([*clean, corrupted[changed[0]]], 2):
         if task.lead(x) == task.lead(y):
             raise NumberlineError(
-                f"{task.kind.spell(x)} and {task.kind.spell(y)} share the leading {task.lead(x)!r}, so the first "
-                "answer token cannot tell them apart: choose values with distinct leading digits"
+                f"{task.spell(x)} and {task.spell(y)} share the leading {task.lead(x)!r}, so the first "
+                "answer token cannot tell them apart: choose values that begin differently"
             )
     a, b = task.answer(clean), task.answer(corrupted)
     winner = list(clean).index(a)
@@ -154,7 +154,7 @@ def deal(tuples: Sequence[Row], sizes: Sizes = PAPER) -> Split:
     """Deal tuples, in order, to evaluation (25 a round) and to fitting (8 a round)."""
     total = needed(sizes)
     if len(tuples) < total:
-        raise NumberlineError(
+        raise TooFewError(
             f"{sizes.evaluation} evaluation and {sizes.fitting} fitting examples take {total} tuples, but there are "
             f"{len(tuples)}: ask for fewer examples, or draw more candidates"
         )

@@ -25,14 +25,14 @@ def to_csv(task: Task, examples: Iterable[Counterfactual]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["case", *_columns(task)])
     for example in examples:
-        writer.writerow([example.case, *(task.kind.spell(value) for value in example.clean + example.corrupted)])
+        writer.writerow([example.case, *(task.spell(value) for value in example.clean + example.corrupted)])
     return text.getvalue()
 
 
 def from_csv(task: Task, text: str, name: str = "the CSV text") -> tuple[Counterfactual, ...]:
     """The counterfactuals in CSV text; `name` is what a refusal calls it."""
     reader = csv.DictReader(io.StringIO(text), strict=True)
-    words = {task.kind.spell(value): value for value in task.values}
+    words = {task.spell(value): value for value in task.values}
     lines: dict[Counterfactual, int] = {}
     try:
         missing = [column for column in _columns(task) if column not in (reader.fieldnames or ())]
@@ -90,6 +90,6 @@ def _example(
 def _value(task: Task, column: str, word: str, words: Mapping[str, int]) -> int:
     if word in words:
         return words[word]
-    if not (word.isascii() and word.isdecimal()):
-        raise NumberlineError(f"{column} is {word!r}, which is not a whole number: write it in digits")
-    raise NumberlineError(f"{column} is {word!r}, but operands go from {task.extent}: choose another value")
+    raise NumberlineError(
+        f"{column} is {word!r}, but operands are {task.concept.words.nouns} from {task.extent}: choose another value"
+    )

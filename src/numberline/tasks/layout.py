@@ -1,7 +1,6 @@
-"""Where is each number in the token sequence, and which token does its answer begin with?
+"""Where is each operand in the token sequence, and which token does its answer begin with?
 
-1. `engine/prompts.py` tokenizes a task's prompts and finds each operand by its characters after the last "The maximum
-   of ".
+1. `engine/prompts.py` tokenizes a task's prompts and finds each operand by its characters.
 2. The prefix is everything before y1's first token. It is the same for every prompt of a task; this is checked against
    a fixed reference prompt of the task, never against the batch, so batches recorded apart can be used together.
 3. An answer's first token t(y) is the token that follows the literal prompt, its final space included.
@@ -51,7 +50,7 @@ def reference(task: Task) -> tuple[int, ...]:
 def answer_tokens(tokenizer: Tokenizer, task: Task, values: Sequence[int]) -> Int[Tensor, " n"]:
     """t(y) for every value y: the first token of the answer, right after a prompt of the task."""
     unique = sorted(set(values))
-    words = [task.kind.spell(value) for value in unique]
+    words = [task.spell(value) for value in unique]
     first = first_tokens(tokenizer, [task.prompt(reference(task))] * len(words), words)
     table = dict(zip(unique, first, strict=True))
     return torch.tensor([table[value] for value in values], dtype=torch.long)
@@ -66,8 +65,8 @@ def check_distinct_answers(tokenizer: Tokenizer, task: Task, groups: Sequence[Se
         for value in dict.fromkeys(group):
             if first[value] in seen:
                 raise NumberlineError(
-                    f"example {number} holds {task.kind.spell(seen[first[value]])} and {task.kind.spell(value)}, whose "
+                    f"example {number} holds {task.spell(seen[first[value]])} and {task.spell(value)}, whose "
                     f"answers begin with the same token {first[value]}, so the read-out cannot tell them apart: choose "
-                    "operands with distinct leading digits"
+                    "operands that begin differently"
                 )
             seen[first[value]] = value

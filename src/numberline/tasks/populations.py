@@ -18,9 +18,11 @@ import numpy as np
 from jaxtyping import Int64
 
 from numberline.errors import NumberlineError
+from numberline.tasks.concept import Concept
+from numberline.tasks.concepts.whole_numbers import MAX
 from numberline.tasks.sampling import CHUNK, Rows, by_lead, spread_tuples, stream, unique_rows
 from numberline.tasks.sizes import PAPER, SEED
-from numberline.tasks.task import LIST_EXEMPLAR, MAX, Kind, Task
+from numberline.tasks.task import Task
 
 
 def cloud(task: Task, n: int, seed: int = SEED) -> Rows:
@@ -55,10 +57,10 @@ def drawn_pairs(task: Task, n: int = PAPER.three_digit_pairs, seed: int = SEED) 
 
 
 def operand_count(
-    k: int, n: int = PAPER.operand_prompts, kind: Kind = MAX, digits: int = 2, seed: int = SEED
+    k: int, n: int = PAPER.operand_prompts, concept: Concept = MAX, seed: int = SEED
 ) -> tuple[Task, Rows]:
     """n rows of k distinct operands, and the task that asks about them in the list format, k = 2 included."""
-    task = Task(kind=kind, k=k, digits=digits, exemplar=LIST_EXEMPLAR)
+    task = Task(concept, k, listed=True)
     values = np.asarray(task.values, dtype=np.int64)
     generator = stream(seed, task, "operand count")
 
@@ -76,8 +78,8 @@ def dose_values(task: Task) -> tuple[int, ...]:
 
 
 def field_values(task: Task, stride: int = PAPER.field_stride) -> tuple[int, ...]:
-    """The values of a receptive field's axis: every fourth from 11 to 99."""
-    return tuple(task.values[1::stride])
+    """The values of a receptive field's axis: every fourth from 11 to 99; all where the stride is one."""
+    return tuple(task.values[min(stride - 1, 1) :: stride])
 
 
 def field_grid(task: Task, stride: int = PAPER.field_stride, fixed: Mapping[str, int] | None = None) -> Rows:

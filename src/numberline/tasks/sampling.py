@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Int64
 from numpy.random import RandomState
 
-from numberline.errors import NumberlineError
+from numberline.errors import NumberlineError, TooFewError
 from numberline.tasks.sizes import SEED
 from numberline.tasks.task import Task
 
@@ -54,7 +54,7 @@ def unique_rows(
 ) -> Rows:
     """The first n proposed rows that differ in their key."""
     if n > available:
-        raise NumberlineError(f"{n} {what} were asked for but only {available} exist: ask for at most {available}")
+        raise TooFewError(f"{n} {what} were asked for but only {available} exist: ask for at most {available}")
     seen: dict[Hashable, Row] = {}
     while len(seen) < n:
         for row in propose().tolist():
@@ -72,21 +72,30 @@ def ranked_tuples(task: Task, n: int, seed: int = SEED) -> Rows:
     spread = max(alike[-1] - alike[0] for alike in by_lead(task).values())
     if spread > task.gap:
         raise NumberlineError(
-            f"the task {task.kind.name!r} has gap {task.gap}, but values that start alike are up to {spread} apart: "
+            f"the task {task.concept.name!r} has gap {task.gap}, but values that start alike are up to {spread} apart: "
             f"declare a gap of at least {spread}"
         )
-    width, values = task.k + 1, np.asarray(task.values, dtype=np.int64)
-    slots = max(len(values) - task.k * task.gap, 0)
+    width, values, slots = task.k + 1, np.asarray(task.values, dtype=np.int64), _slots(task)
     generator = stream(seed, task, "tuples")
 
     def propose() -> Int64[np.ndarray, "rows width"]:
         drawn = np.sort(generator.randint(0, slots, size=(CHUNK, width), dtype=np.int64), axis=1)
         strict = drawn[(np.diff(drawn, axis=1) > 0).all(axis=1)]
         rows: Int64[np.ndarray, "rows width"] = values[strict + task.gap * np.arange(width)]
-        return rows[:, :: -task.kind.sign]
+        return rows[:, :: -task.concept.sign]
 
     what = f"tuples of {width} values more than {task.gap} apart"
-    return unique_rows(n, math.comb(slots, width), what, propose)
+    return unique_rows(n, count_ranked(task), what, propose)
+
+
+def count_ranked(task: Task) -> int:
+    """How many ranked tuples there are."""
+    return math.comb(_slots(task), task.k + 1)
+
+
+def _slots(task: Task) -> int:
+    """From how many values strictly increasing tuples are drawn before they are spread by the gap."""
+    return max(len(task.values) - task.k * task.gap, 0)
 
 
 def spread_tuples(task: Task, n: int, seed: int = SEED, unordered: bool = False) -> Rows:
@@ -94,7 +103,6 @@ def spread_tuples(task: Task, n: int, seed: int = SEED, unordered: bool = False)
 
     With `unordered`, no two tuples hold the same set of values either.
     """
-    classes = by_lead(task)
     values = np.asarray(task.values, dtype=np.int64)
     _, leads = np.unique([task.lead(value) for value in task.values], return_inverse=True)
     generator = stream(seed, task, "spread")
@@ -104,10 +112,14 @@ def spread_tuples(task: Task, n: int, seed: int = SEED, unordered: bool = False)
         distinct = (np.diff(np.sort(leads[drawn], axis=1), axis=1) > 0).all(axis=1)
         return values[drawn[distinct]]
 
-    sets = _transversals([len(alike) for alike in classes.values()], task.k)
-    available = sets if unordered else sets * math.factorial(task.k)
-    what = f"{'sets' if unordered else 'tuples'} of {task.k} operands with distinct leading digits"
-    return unique_rows(n, available, what, propose, key=frozenset if unordered else tuple)
+    what = f"{'sets' if unordered else 'tuples'} of {task.k} operands that begin differently"
+    return unique_rows(n, count_spread(task, unordered), what, propose, key=frozenset if unordered else tuple)
+
+
+def count_spread(task: Task, unordered: bool = False) -> int:
+    """How many tuples, or sets, of k operands there are no two of which share a leading digit."""
+    sets = _transversals([len(alike) for alike in by_lead(task).values()], task.k)
+    return sets if unordered else sets * math.factorial(task.k)
 
 
 def by_lead(task: Task) -> dict[str, list[int]]:

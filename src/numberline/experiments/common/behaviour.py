@@ -48,19 +48,18 @@ class Population:
 @experiment("behaviour.pairs")
 def pairs(lab: Lab, context: Context) -> Result:
     """How often does the model name the winner of two numbers, and of three?"""
-    kind, sizes, seed = context.kind, context.sizes, context.seed
-    two, three = Task(kind), Task(kind, digits=3)
-    triples, triple_rows = operand_count(3, sizes.three_digit_pairs, kind, seed=seed)
-    return measure(
-        lab,
-        context,
-        [
-            Population("two-digit pairs", two, all_pairs(two, sizes.pairs, seed)),
-            Population("three-digit pairs", three, drawn_pairs(three, sizes.three_digit_pairs, seed)),
-            Population("two-digit triples", triples, triple_rows),
-        ],
-        with_held_out=lab.loaded.name in TRAINED,
-    )
+    concept, sizes, seed = context.concept, context.sizes, context.seed
+    two = Task(concept)
+    populations = [_population("pairs", two, all_pairs(two, sizes.pairs, seed))]
+    if concept.digits is not None:
+        longer = Task(concept, digits=3)
+        populations.append(_population("pairs", longer, drawn_pairs(longer, sizes.three_digit_pairs, seed)))
+    populations.append(_population("triples", *operand_count(3, sizes.three_digit_pairs, concept, seed)))
+    return measure(lab, context, populations, with_held_out=lab.loaded.name in TRAINED)
+
+
+def _population(what: str, task: Task, operands: Rows) -> Population:
+    return Population(f"{task.concept.words.adjective} {what}", task, operands)
 
 
 @experiment("behaviour.operands")
@@ -68,7 +67,7 @@ def operands(lab: Lab, context: Context) -> Result:
     """How does accuracy fall with the number of operands?"""
     populations = []
     for k in context.sizes.operand_counts:
-        task, rows = operand_count(k, context.sizes.operand_prompts, context.kind, seed=context.seed)
+        task, rows = operand_count(k, context.sizes.operand_prompts, context.concept, context.seed)
         populations.append(Population(f"{k} operands", task, rows))
     return measure(lab, context, populations)
 
@@ -82,7 +81,7 @@ def measure(lab: Lab, context: Context, populations: Sequence[Population], with_
     for population in populations:
         task, rows = population.task, population.operands
         answers = answer(lab, task, rows, count)
-        right = [said.number == task.answer(row) for said, row in zip(answers, rows, strict=True)]
+        right = [said.value == task.answer(row) for said, row in zip(answers, rows, strict=True)]
         accuracy.append(_row(population.name, task, right))
         if with_held_out and (task.k, task.digits) == (2, 2):
             unseen = [ok for ok, out in zip(right, held_out(rows), strict=True) if out]
@@ -103,6 +102,6 @@ def _mistake(population: Population, row: Sequence[int], said: Answer) -> dict[s
         "population": population.name,
         "operands": list(row),
         "right": right,
-        "said": said.number,
+        "said": said.value,
         "text": said.text,
     }

@@ -9,7 +9,7 @@
 An experiment draws every population from `context.sizes` and `context.seed` and reads earlier results from
 `context.needs`, so that its id, its code, the model and the context say everything about its result.
 
-What cannot be measured on this model (a role that was not found, a result that is itself missing) is said so: the
+What cannot be measured on this model and task (a role that was not found, too few values) is said so: the
 experiment raises `MissingError`, and its result is one table, `missing`, with the reason.
 """
 
@@ -23,9 +23,10 @@ from torch import Tensor
 
 from numberline.engine.lab import Lab
 from numberline.engine.subspace import Subspace
-from numberline.errors import NumberlineError
+from numberline.errors import NumberlineError, TooFewError
+from numberline.tasks.concept import Concept
+from numberline.tasks.concepts.whole_numbers import MAX
 from numberline.tasks.sizes import PAPER, SEED, Sizes
-from numberline.tasks.task import MAX, Kind
 
 Rows = Sequence[Mapping[str, Any]]
 Columns = Mapping[str, Sequence[Any]]
@@ -89,7 +90,7 @@ class Context:
 
     sizes: Sizes = PAPER
     seed: int = SEED
-    kind: Kind = MAX
+    concept: Concept = MAX
     needs: Mapping[str, Result] = field(default_factory=dict)
     progress: Callable[[int, int], object] = lambda *_: None
     roles: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -136,7 +137,7 @@ class Experiment:
         """Answer it, or say what is missing."""
         try:
             return self.function(lab, context)
-        except MissingError as missing:
+        except (MissingError, TooFewError) as missing:
             return Result.of({"missing": [{"reason": str(missing)}]}, n=0)
 
 

@@ -53,7 +53,7 @@ def measure(lab: Lab, context: Context, shared: Sequence[Place], layers: Sequenc
     ]
     rows: list[dict[str, Any]] = []
     for k in sizes.operand_counts:
-        task, operands = operand_count(k, sizes.operand_prompts, context.kind, seed=context.seed)
+        task, operands = operand_count(k, sizes.operand_prompts, context.concept, seed=context.seed)
         conditions: dict[str, list[list[Edit]]] = {
             "intact": [[]],
             "every token": [zeroed(shared, EVERYWHERE)],
@@ -84,9 +84,9 @@ def answers(
     size = batch_size(lab, prompts)
     said: list[list[Answer]] = [[] for _ in flat]
     for start in range(0, len(prompts), size):
-        decoded = lab.decode(lab.record(prompts[start : start + size]), flat, task.digits + 1)
+        decoded = lab.decode(lab.record(prompts[start : start + size]), flat, task.concept.answer_tokens)
         for place, tokens in zip(said, decoded, strict=True):
-            place.extend(read_answers(lab.tokenizer, tokens))
+            place.extend(read_answers(lab.tokenizer, task, tokens))
     each = iter(said)
     return {name: [next(each) for _ in draws] for name, draws in conditions.items()}
 
@@ -106,5 +106,5 @@ def is_right(answer: Answer, task: Task, operands: Sequence[int], metric: str) -
     """Whether the answer's leading characters are the winner's, or its first integer is the winner."""
     winner = task.answer(operands)
     if metric == "integer":
-        return answer.number == winner
-    return answer.text.lstrip().startswith(task.kind.spell(winner))
+        return answer.value == winner
+    return answer.text.lstrip().startswith(task.spell(winner))

@@ -104,7 +104,7 @@ def measure(lab: Lab, context: Context, layer: int, steps: int = STEPS) -> Resul
 
 def largest_so_far(task: Task, operands: Tensor, position: str) -> Bool[Tensor, " n"]:
     """Whether the number at a position is the best of those up to it."""
-    seen = task.kind.sign * operands[:, : int(position[1:])]
+    seen = task.concept.sign * operands[:, : int(position[1:])]
     return seen[:, -1] == seen.amax(1)
 
 

@@ -75,7 +75,7 @@ def measure(
     tables: dict[str, Rows] = {name: [] for name in ("solved", "patches", "separation", "cosines", "verdict")}
     found: dict[str, Subspace] = {}
     for k in counts:
-        task = Task(context.kind, k=k)
+        task = Task(context.concept, k=k)
         split, row = population(lab, context, task)
         tables["solved"].append(row)
         if split is None:

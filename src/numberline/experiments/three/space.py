@@ -155,7 +155,7 @@ def space_of_three(lab: Lab, context: Context) -> ThreeSpace:
 
 def three_numbers(context: Context) -> Task:
     """The three-number task of a run."""
-    return Task(context.kind, k=3)
+    return Task(context.concept, k=3)
 
 
 def split_of(context: Context) -> Split:

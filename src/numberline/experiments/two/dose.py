@@ -68,7 +68,7 @@ def measure(lab: Lab, context: Context, space: SharedSpace) -> Result:
     fraction = torch.tensor([row["mean"] if row["mean"] is not None else torch.nan for row in rows])
     fraction = fraction.reshape(len(grid), -1).masked_fill(torch.eye(len(grid), dtype=torch.bool), torch.nan)
     return Result.of(
-        {"response": rows, "boundary": [_boundary(rows, task.kind.sign)]},
+        {"response": rows, "boundary": [_boundary(rows, task.concept.sign)]},
         n=len(chosen),
         tensors={"fraction": fraction, "coordinates": located, "grid": torch.tensor(grid)},
     )

@@ -33,7 +33,7 @@ from numberline.tasks.task import Task
 def layers(lab: Lab, context: Context) -> Result:
     """From which layer on does a single direction carry the number?"""
     last, known = roles.require(context, "number_layer").layer, context.need("k2.number").subspaces["u"]
-    task, sizes = Task(context.kind), context.sizes
+    task, sizes = Task(context.concept), context.sizes
     operands = cloud(task, sizes.number_cloud, context.seed)
     prompts = encode(lab.tokenizer, task, operands)
     places = [Place(operand, resid(layer).at(operand)) for layer in range(last + 1) for operand in task.operands]

@@ -60,7 +60,7 @@ RELEVANT = 0.5
 @experiment("k2.number", needs=("k2.trace",))
 def number(lab: Lab, context: Context) -> Result:
     """Along which direction does the model hold each number?"""
-    return analyse(lab, context, Task(context.kind), roles.require(context, "number_layer").layer)
+    return analyse(lab, context, Task(context.concept), roles.require(context, "number_layer").layer)
 
 
 def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, suffix: str = "") -> Result:

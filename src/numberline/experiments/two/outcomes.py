@@ -56,10 +56,10 @@ def measure(lab: Lab, context: Context, number_layer: int, u: Float[Tensor, " d"
         examples = trial(lab, context, case)
         task = examples.task
         conditions = [patch(examples) for patch in named.values()]
-        decoded = lab.decode(examples.corrupted, conditions, task.digits + 1)
+        decoded = lab.decode(examples.corrupted, conditions, task.concept.answer_tokens)
         for name, tokens in zip(named, decoded, strict=True):
-            answers = read_answers(lab.tokenizer, tokens)
-            kinds = [sort(task, e, answer.number) for e, answer in zip(examples.examples, answers, strict=True)]
+            answers = read_answers(lab.tokenizer, task, tokens)
+            kinds = [sort(task, e, answer.value) for e, answer in zip(examples.examples, answers, strict=True)]
             for kind in KINDS:
                 share = wilson([found == kind for found in kinds]).columns
                 rows.append({"intervention": name, "case": case, "said": kind, **share})
@@ -71,9 +71,10 @@ def measure(lab: Lab, context: Context, number_layer: int, u: Float[Tensor, " d"
 
 def sort(task: Task, example: Counterfactual, said: int | None) -> str:
     """Which of the kinds an answer is."""
-    spell = task.kind.spell
     for kind, value in (("r", example.r), ("b", example.b), ("a", example.a)):
         if said == value:
             return kind
-    mixed = task.lead(example.r) + spell(example.a)[-1]
-    return "mixed" if said is not None and spell(said) == mixed else "other"
+    mixed = task.concept.mixed
+    if said is None or mixed is None:
+        return "other"
+    return "mixed" if task.spell(said) == mixed(task.spell(example.r), task.spell(example.a)) else "other"

@@ -122,7 +122,7 @@ def freezing(patch: Patch, sites: Sequence[Site]) -> Patch:
 
 def two_numbers(context: Context) -> Task:
     """The two-number task of a run."""
-    return Task(context.kind)
+    return Task(context.concept)
 
 
 def trial(lab: Lab, context: Context, case: str, fitting: bool = False) -> Trial:

@@ -41,7 +41,7 @@ GROUP_BYTES = 2**30
 @experiment("k2.probes")
 def probes(lab: Lab, context: Context) -> Result:
     """What of each number can be read off linearly, and where?"""
-    task, network = Task(context.kind), lab.network
+    task, network = Task(context.concept), lab.network
     operands = cloud(task, context.sizes.number_cloud, context.seed)
     prompts = encode(lab.tokenizer, task, operands)
     tokens = question_tokens(lab, prompts)

@@ -39,7 +39,7 @@ def shortcut(lab: Lab, context: Context) -> Result:
     """Does a direction learned at the second number follow the number, or already the outcome?"""
     place = Place("y2", resid(roles.require(context, "number_layer").layer).at("y2"))
     v2 = context.need("k2.number").subspaces["v2"]
-    task, sizes = Task(context.kind), context.sizes
+    task, sizes = Task(context.concept), context.sizes
     trials = {kind: recorded(lab, context, task, "y2", kind) for kind in EXAMPLES}
     conditions = 3 + RANDOM_DRAWS
     count = context.meter(das.STEPS * sizes.fitting + conditions * (sizes.evaluation + sizes.fitting))

@@ -20,4 +20,4 @@ BIN = 25
 def three_digit(lab: Lab, context: Context) -> Result:
     """Does the model hold three-digit numbers along a direction too?"""
     layer = roles.require(context, "number_layer").layer
-    return analyse(lab, context, Task(context.kind, digits=3), layer, BIN, "_three_digit")
+    return analyse(lab, context, Task(context.concept, digits=3), layer, BIN, "_three_digit")

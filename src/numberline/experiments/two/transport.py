@@ -48,7 +48,7 @@ def transport(lab: Lab, context: Context) -> Result:
     """How does the transport head carry the first number to the second's position?"""
     role = roles.require(context, "transport_head")
     place = Place("y1", head(role.layer, role.head).at("y2"))
-    task, sizes = Task(context.kind), context.sizes
+    task, sizes = Task(context.concept), context.sizes
     trials = {kind: recorded(lab, context, task, "y1", kind) for kind in EXAMPLES}
     count = context.meter(das.STEPS * sizes.fitting + (4 + 2 * RANDOM_DRAWS) * (sizes.evaluation + sizes.fitting))
     (fit,) = das.fit_with_restart(

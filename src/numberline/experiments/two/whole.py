@@ -67,11 +67,13 @@ def measure(lab: Lab, context: Context, space: SharedSpace, flag: Patch | None) 
     for case in CASES:
         names = [name for name in PATCHES[case] if name in patches]
         examples = trial(lab, context, case)
-        decoded = lab.decode(examples.corrupted, [patches[name](examples) for name in names], examples.task.digits + 1)
+        decoded = lab.decode(
+            examples.corrupted, [patches[name](examples) for name in names], examples.task.concept.answer_tokens
+        )
         for name, tokens in zip(names, decoded, strict=True):
-            answers = read_answers(lab.tokenizer, tokens)
+            answers = read_answers(lab.tokenizer, examples.task, tokens)
             first = (tokens[:, 0] == examples.tokens[:, 0]).double()
-            exact = torch.tensor([answer.number == e.r for answer, e in zip(answers, examples.examples, strict=True)])
+            exact = torch.tensor([answer.value == e.r for answer, e in zip(answers, examples.examples, strict=True)])
             for metric, hits in (("first", first), ("whole", exact.double())):
                 rows.append({"condition": name, "case": case, "metric": metric, **mean(hits).columns})
             said.setdefault(name, {})[case] = told(examples, answers)
@@ -93,9 +95,9 @@ def describe(example: Counterfactual, answer: Answer) -> dict[str, Any]:
         "clean": list(example.clean),
         "corrupted": list(example.corrupted),
         "r": example.r,
-        "said": answer.number,
+        "said": answer.value,
         "text": answer.text,
-        "right": answer.number == example.r,
+        "right": answer.value == example.r,
         "b": example.b,
     }
 

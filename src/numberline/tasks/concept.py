@@ -1,0 +1,154 @@
+"""What can be compared? A concept: ordered values, how each is written and read back, the question, and its words.
+
+A concept is one declaration, in a module of tasks/concepts/ or in a file of the user's; nothing else names it:
+
+    WEEKDAYS = ordered(
+        "weekdays",
+        ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+        pair=Sentence("The later of", ("Tuesday", "Friday")),
+        several=Sentence("The latest of", ("Tuesday", "Friday", "Wednesday")),
+        words=Words("weekday", larger="later", largest="latest", smaller="earlier"),
+    )
+
+1. Values are whole numbers that rise along the order, so that all sampling is arithmetic on them. `spell` writes one as
+   it stands in a prompt, `parse` finds the first one in what a model says.
+2. `gap` is how far apart the values of a sampled tuple are at least, and `lead` is what the first answer token shows of
+   a word: values of one prompt never share it, or the first token could not tell them apart.
+3. `scale` is the scale on which a component is expected to be straight, over the `coordinate` of each value.
+4. Whole numbers come in lengths: `with_digits` gives the same question about longer ones.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal
+
+from numberline.errors import NumberlineError
+
+NAME = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """How operands are asked about: what stands before them and after them, and the operands of a solved example."""
+
+    stem: str
+    exemplar: tuple[str, ...]
+    end: str = " is "
+
+    def pieces(self, k: int) -> tuple[str, ...]:
+        """What stands before each of k operands, and after the last."""
+        return (f"{self.stem} ", *[", "] * (k - 2), " and ", self.end)
+
+
+@dataclass(frozen=True)
+class Words:
+    """How a concept is spoken of, in words that stand inside a sentence.
+
+    `larger` and `largest` are what the question asks for, of two values and of several; `smaller` is the other of two.
+    What is not said follows from the rest.
+    """
+
+    noun: str
+    larger: str
+    largest: str
+    smaller: str
+    nouns: str = ""
+    extreme: str = ""
+    """The winner as a noun: the maximum."""
+    extremes: str = ""
+    adjective: str = ""
+    """Before "pairs" and "prompts": two-digit."""
+    part: str = "token"
+    """What an operand's tokens show of it: a digit."""
+
+    def __post_init__(self) -> None:
+        defaults = {
+            "nouns": f"{self.noun}s",
+            "extreme": self.largest,
+            "extremes": f"{self.largest} {self.nouns or self.noun + 's'}",
+            "adjective": self.noun,
+        }
+        for name, default in defaults.items():
+            object.__setattr__(self, name, getattr(self, name) or default)
+
+
+def whole_word(word: str) -> str:
+    """The lead of words that the first answer token tells apart."""
+    return word
+
+
+@dataclass(frozen=True)
+class Concept:
+    """Ordered things that can be compared, and the question that is asked about them."""
+
+    name: str
+    values: range
+    spell: Callable[[int], str] = field(repr=False)
+    parse: Callable[[str], int | None] = field(repr=False)
+    pair: Sentence
+    several: Sentence
+    words: Words = field(repr=False)
+    sign: Literal[1, -1] = 1
+    """1 where the greater value wins, −1 where the lesser does."""
+    gap: int = 0
+    lead: Callable[[str], str] = field(default=whole_word, repr=False)
+    mixed: Callable[[str, str], str] | None = field(default=None, repr=False)
+    """The answer that mixes two words (r, a), where a patch may overwrite a part of one; none where it cannot."""
+    answer_tokens: int = 4
+    """How many tokens are decoded for an answer."""
+    scale: Literal["log", "linear"] = "linear"
+    coordinate: Callable[[int], float] = field(default=float, repr=False)
+    """Where a value lies on an axis."""
+    axis: str = ""
+    """What stands beside an operand's name at an axis."""
+    digits: int | None = None
+    """How many digits each value has, where values are whole numbers."""
+    resize: Callable[[int], "Concept"] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise NumberlineError(f"a concept cannot be called {self.name!r}: use a-z, 0-9, - and _")
+        for value in self.values:
+            word = self.spell(value)
+            if self.parse(word) != value:
+                raise NumberlineError(
+                    f"{self.name}: {word!r} is not read back as itself but as {self._named(self.parse(word))}: spell "
+                    "every value differently"
+                )
+        for sentence in (self.pair, self.several):
+            for word in sentence.exemplar:
+                if self.parse(word) is None:
+                    raise NumberlineError(f"{self.name}: the example holds {word!r}, which is no {self.words.noun}")
+
+    def _named(self, value: int | None) -> str:
+        return "nothing" if value is None else repr(self.spell(value))
+
+    def winner(self, values: Sequence[int]) -> int:
+        """The value that answers the question."""
+        return max(values, key=lambda value: self.sign * value)
+
+    def with_digits(self, digits: int) -> "Concept":
+        """The same question about whole numbers of another length."""
+        if self.resize is None:
+            raise NumberlineError(f"{self.words.nouns} have no digits, so they cannot have {digits}: leave that out")
+        return self.resize(digits)
+
+
+def first_of(spellings: Sequence[str], text: str) -> int | None:
+    """The place of the word that a text names first; "forty-two" is not read as "forty"."""
+    listed = "|".join(re.escape(word) for word in sorted(spellings, key=len, reverse=True))
+    found = re.search(rf"(?<!\w)({listed})(?!\w)", text)
+    return list(spellings).index(found.group(1)) if found else None
+
+
+def ordered(
+    name: str, spellings: Sequence[str], pair: Sentence, several: Sentence, words: Words, **more: Any
+) -> Concept:
+    """A concept whose values are listed, from the least to the greatest."""
+    listed = tuple(spellings)
+    return Concept(
+        name, range(len(listed)), listed.__getitem__, partial(first_of, listed), pair, several, words,
+        **{"axis": words.noun, **more},
+    )  # fmt: skip
