@@ -1,4 +1,4 @@
-"""What is declared? Experiments, figures, tables, plots and claims are found where they stand, and no list names them.
+"""What is declared? Experiments, figures, tables, plots, claims, concepts are found where they stand: no list has them.
 
 Every module of some packages is imported, and what it holds of a kind is collected: packages in the order given, their
 modules by name, and in a module as it is written. What a module imports from another counts once.
@@ -7,6 +7,7 @@ modules by name, and in a module as it is written. What a module imports from an
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import TypeVar
 
 from numberline.errors import NumberlineError
@@ -16,10 +17,20 @@ Kind = TypeVar("Kind")
 
 def declared(kind: type[Kind], *packages: str) -> list[Kind]:
     """Everything of a kind that the modules of some packages hold."""
-    found: dict[int, Kind] = {}
-    for module in _modules(packages):
-        found |= {id(value): value for value in vars(import_module(module)).values() if isinstance(value, kind)}
+    found = {id(value): value for module in modules(*packages) for value in held(kind, module)}
     return list(found.values())
+
+
+def modules(*packages: str) -> Iterator[ModuleType]:
+    """Every module of some packages."""
+    for package in packages:
+        names = sorted(f"{package}.{found.name}" for found in iter_modules(import_module(package).__path__))
+        yield from map(import_module, names)
+
+
+def held(kind: type[Kind], module: ModuleType) -> list[Kind]:
+    """Everything of a kind that a module holds, each once."""
+    return list({id(value): value for value in vars(module).values() if isinstance(value, kind)}.values())
 
 
 def by_name(things: Iterable[Kind], name: Callable[[Kind], str]) -> dict[str, Kind]:
@@ -30,8 +41,3 @@ def by_name(things: Iterable[Kind], name: Callable[[Kind], str]) -> dict[str, Ki
             raise NumberlineError(f"{type(thing).__name__} {name(thing)!r} is declared twice: rename one")
         found[name(thing)] = thing
     return found
-
-
-def _modules(packages: Iterable[str]) -> Iterator[str]:
-    for package in packages:
-        yield from sorted(f"{package}.{found.name}" for found in iter_modules(import_module(package).__path__))

@@ -22,7 +22,7 @@ from numberline.tasks import (
 )
 from numberline.tasks.limits import within
 from numberline.tasks.populations import field_values
-from numberline.tasks.registry import built_in, find
+from numberline.tasks.registry import built_in, source_of
 from numberline.tasks.sizes import VERIFY
 
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -49,16 +49,16 @@ def weekdays(**changed):
 
 
 def test_built_in_concepts_are_found_where_they_are_declared():
-    assert built_in()["max"][0] is MAX
+    assert built_in()["max"] is MAX
     assert concept_of("min") is MIN
-    assert find("max")[1].name == "whole_numbers.py"
+    assert source_of("max").name == "whole_numbers.py"
 
 
 def test_a_file_declares_a_concept(tmp_path: Path):
     file = tmp_path / "mine.py"
     file.write_text(DECLARED)
-    concept, path = find(str(file))
-    assert (concept.name, path) == ("rainbow", file)
+    concept = concept_of(str(file))
+    assert (concept.name, source_of(str(file))) == ("rainbow", file)
     asked = Task(concept).question((0, 4))
     assert asked == "Further right in the rainbow, of red and blue is "
 
@@ -76,14 +76,14 @@ def test_a_file_that_declares_none_is_refused(tmp_path: Path, text: str, reason:
     file = tmp_path / "mine.py"
     file.write_text(text)
     with pytest.raises(NumberlineError, match=reason):
-        find(str(file))
+        concept_of(str(file))
 
 
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (lambda: find("median"), "there is no task 'median': choose from max, min"),
-        (lambda: find("nowhere.py"), r"nowhere.py is no file"),
+        (lambda: concept_of("median"), "there is no task 'median': choose from max, min"),
+        (lambda: concept_of("nowhere.py"), r"nowhere.py is no file"),
         (lambda: weekdays(spellings=("Monday", "Monday", "Friday", "Tuesday")), "'Monday' is not read back as itself"),
         (lambda: weekdays(pair=Sentence("The later of", ("Tuesday", "June"))), "'June', which is no weekday"),
         (lambda: replace(MAX, name="My concept"), "cannot be called 'My concept'"),

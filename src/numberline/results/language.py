@@ -1,10 +1,15 @@
 """How does a report speak of what was compared? The words of a task's concept, as run.json holds them.
 
-A report is made from a run's folder alone and knows no task. So a run writes down what figures, captions and claims
-need of its concept: the question with an example, the words for a value and for the winner, and the axis on which
-components are drawn. Without more it is the paper's question, the maximum of whole numbers.
+A report is made from a run's folder alone and knows no task. So a run writes down what figures, captions, tables and
+claims need of its concept: the question with an example, the words for a value and for the winner, how values are
+written, and the axis on which components are drawn. Without more it is the paper's question, the maximum of two-digit
+whole numbers.
+
+A text that is declared before any run (a heading, a claim's sentence) has the words' names in braces, and `say` puts
+the words there: "how the model compares {nouns}".
 """
 
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -14,30 +19,60 @@ class Language(BaseModel, frozen=True, strict=True, extra="forbid"):
     """What a report needs of a concept, in words that stand inside a sentence."""
 
     name: str = "max"
-    """The task, as the user names it."""
-    stem: str = "The maximum of"
-    """How the question begins."""
+    """The concept; also the function that is asked for."""
     question: str = "The maximum of 60 and 10 is"
     """The question with two values in place."""
-    winner: str = "larger"
-    """Which of two values is asked for: the larger, the later, the older."""
-    best: str = "largest"
-    """Which of many: the largest, the latest, the oldest."""
+    example: tuple[str, str] = ("60", "10")
+    """Those values as they are written."""
     noun: str = "number"
     """One value."""
     nouns: str = "numbers"
     """Several values."""
-    axis: str = "number"
-    """What stands at an axis along which values lie."""
-    scale: Literal["log", "linear"] = "log"
-    """The scale on which a component is expected to be straight."""
+    larger: str = "larger"
+    """Which of two values is asked for: the larger, the later, the older."""
+    largest: str = "largest"
+    """Which of many."""
+    smaller: str = "smaller"
+    """The other of two."""
+    extreme: str = "maximum"
+    """The winner as a noun."""
+    extremes: str = "maxima"
+    """Several winners."""
+    adjective: str = "two-digit"
+    """What stands before "pairs", "triples" and "prompts"."""
+    part: str = "digit"
+    """What each token of a value shows of it."""
+    mixed: bool = True
+    """Whether an answer can mix two values: the first part of one and the last of another."""
     sign: Literal[1, -1] = 1
     """1 where the greater value wins, −1 where the lesser does."""
+    scale: Literal["log", "linear"] = "log"
+    """The scale on which a component is expected to be straight."""
+    axis: str = ""
+    """What stands beside an operand's name at an axis."""
     extent: str = "10 to 99"
     """All values, in words."""
     spelled: dict[int, str] = Field(default_factory=dict)
     """How a value is written, where not as its decimal digits."""
+    coordinates: dict[int, float] = Field(default_factory=dict)
+    """Where a value lies on an axis, where not at itself."""
 
     def spell(self, value: int) -> str:
         """A value as it stands in a prompt."""
         return self.spelled.get(value, str(value))
+
+    def place(self, value: int) -> float:
+        """Where a value lies on an axis."""
+        return self.coordinates.get(value, float(value))
+
+    def winner(self, values: Iterable[int]) -> int:
+        """The value that answers the question."""
+        return max(values, key=lambda value: self.sign * value)
+
+    def scaled(self, operand: str) -> str:
+        """What a component is straight against: log y1, or y1."""
+        return f"log {operand}" if self.scale == "log" else operand
+
+    def say(self, text: str) -> str:
+        """A declared text with these words in place of their names."""
+        return text.format_map({name: value for name, value in self if isinstance(value, str)})

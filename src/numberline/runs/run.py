@@ -26,7 +26,7 @@ from numberline.runs import digests, provenance
 from numberline.runs.used_code import of_files
 from numberline.tasks.concept import Concept
 from numberline.tasks.limits import within
-from numberline.tasks.registry import find
+from numberline.tasks.registry import concept_of, source_of
 from numberline.tasks.sizes import PAPER, QUICK, SEED, VERIFY, Sizes
 
 FORMAT = 1
@@ -45,12 +45,12 @@ class Settings:
     def __post_init__(self) -> None:
         if self.size not in SIZES:
             raise NumberlineError(f"there is no size {self.size!r}: choose from {', '.join(SIZES)}")
-        find(self.task)
+        concept_of(self.task)
 
     @cached_property
     def concept(self) -> Concept:
         """What is compared."""
-        return find(self.task)[0]
+        return concept_of(self.task)
 
     @property
     def sizes(self) -> Sizes:
@@ -128,7 +128,7 @@ class Run:
         dtype = str(self.lab.network.dtype).removeprefix("torch.")
         sizes = asdict(self.settings.sizes)
         model = {"name": self.lab.loaded.name, "fingerprint": self.lab.loaded.fingerprint, "dtype": dtype}
-        concept = of_files([find(self.settings.task)[1]])
+        concept = of_files([source_of(self.settings.task)])
         return {"model": model, "sizes": sizes, "concept": concept, **self.settings.words}
 
     def _roles(self, meta: Meta) -> dict[str, Any]:

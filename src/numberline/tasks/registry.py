@@ -5,50 +5,52 @@ A task is named by its concept (`--task min`), or by the Python file that declar
 
 import importlib.util
 from functools import cache
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
+from types import ModuleType
 
+from numberline.discovery import by_name, held, modules
 from numberline.errors import NumberlineError
-from numberline.tasks import concepts
 from numberline.tasks.concept import Concept
+
+PACKAGE = "numberline.tasks.concepts"
 
 
 @cache
-def built_in() -> dict[str, tuple[Concept, Path]]:
-    """Every concept of this package by name, with the file that declares it."""
-    found: dict[str, tuple[Concept, Path]] = {}
-    for module in iter_modules(concepts.__path__, f"{concepts.__name__}."):
-        own = import_module(module.name)
-        for concept in _declared(vars(own)):
-            if concept.name in found:
-                raise NumberlineError(f"two concepts are called {concept.name!r}: rename one")
-            found[concept.name] = concept, Path(str(own.__file__))
-    return found
-
-
-def find(task: str) -> tuple[Concept, Path]:
-    """The concept that a user names, and the file that declares it."""
-    if task in built_in():
-        return built_in()[task]
-    path = Path(task)
-    if path.suffix != ".py":
-        raise NumberlineError(
-            f"there is no task {task!r}: choose from {', '.join(built_in())}, or give a Python file that declares one"
-        )
-    declared = _declared(_executed(path))
-    if len(declared) != 1:
-        raise NumberlineError(f"{path} declares {len(declared)} concepts where a task has one: declare exactly one")
-    return declared[0], path
+def built_in() -> dict[str, Concept]:
+    """Every concept of this package by name."""
+    return by_name([concept for module in modules(PACKAGE) for concept in held(Concept, module)], lambda it: it.name)
 
 
 def concept_of(task: str) -> Concept:
     """The concept that a user names."""
-    return find(task)[0]
+    if task in built_in():
+        return built_in()[task]
+    return _declared_in(Path(task))
 
 
-def _executed(path: Path) -> dict[str, object]:
-    """The names that a Python file defines."""
+def source_of(task: str) -> Path:
+    """The file that declares the concept that a user names."""
+    if task not in built_in():
+        return Path(task)
+    (source,) = (module.__file__ for module in modules(PACKAGE) if built_in()[task] in held(Concept, module))
+    return Path(str(source))
+
+
+def _declared_in(path: Path) -> Concept:
+    """The one concept of a user's file."""
+    if path.suffix != ".py":
+        raise NumberlineError(
+            f"there is no task {str(path)!r}: choose from {', '.join(built_in())}, or give a Python file that declares "
+            "one"
+        )
+    found = held(Concept, _executed(path))
+    if len(found) != 1:
+        raise NumberlineError(f"{path} declares {len(found)} concepts where a task has one: declare exactly one")
+    return found[0]
+
+
+def _executed(path: Path) -> ModuleType:
+    """A Python file, run as a module."""
     if not path.is_file():
         raise NumberlineError(f"{path} is no file: give a Python file that declares a concept")
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -61,9 +63,4 @@ def _executed(path: Path) -> dict[str, object]:
         raise
     except Exception as error:
         raise NumberlineError(f"{path} cannot be read ({type(error).__name__}: {error}): correct it") from error
-    return vars(module)
-
-
-def _declared(names: dict[str, object]) -> list[Concept]:
-    """The concepts among some names, each once."""
-    return list({id(value): value for value in names.values() if isinstance(value, Concept)}.values())
+    return module
