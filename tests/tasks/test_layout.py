@@ -1,7 +1,6 @@
 """Where the operands stand in the tokens, in every family of tokenizers, and which token an answer begins with."""
 
 import pytest
-import tiktoken
 import tokenizer_zoo
 import torch
 from transformers import ByT5Tokenizer, PreTrainedTokenizerFast
@@ -36,16 +35,13 @@ def test_layouts_of_the_paper(name, task, operands, length, positions) -> None:
     assert prompts.prefix == positions["y1"] - task.digits + 1
 
 
-def test_the_rebuilt_qwen_tokenizer_agrees_with_tiktoken() -> None:
-    qwen = tokenizer_zoo.qwen()
-    oracle = tiktoken.Encoding(
-        "qwen", pat_str=tokenizer_zoo.QWEN_PATTERN, mergeable_ranks=tokenizer_zoo.qwen_ranks(), special_tokens={}
-    )
-    for task in TASKS:
-        for row in some_operands(task):
-            assert qwen(task.prompt(row))["input_ids"] == oracle.encode(task.prompt(row))
-    words = "Unbelievably, antidisestablishmentarianism isn't 3.14159 naïve 数字 xylophonist"
-    assert qwen(words)["input_ids"] == oracle.encode(words)
+def test_the_small_qwen_tokenizer_gives_qwens_own_ids() -> None:
+    """As the whole vocabulary does (see `tokenizer_zoo.QWEN_TOKENS`): words are single tokens, and so is each digit."""
+    ids = tokenizer_zoo.qwen()(Task().prompt((60, 10)))["input_ids"]
+    words = [16141, 304, 279, 2701, 3561, 448, 264, 3175, 4226, 13]
+    stem, space, conjunction, copula, stop = [576, 7192, 315], 220, 323, 374, 13
+    exemplar = [*stem, space, 16, 17, conjunction, space, 19, copula, space, 16, 17, stop]
+    assert ids == [*words, *exemplar, *stem, space, 21, 15, conjunction, space, 16, 15, copula, space]
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: f"{task.concept.name}-{task.k}-{task.digits}")
