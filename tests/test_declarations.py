@@ -1,4 +1,4 @@
-"""Declared once: a new experiment with its figure is two new files, and everything that is declared is complete."""
+"""Declared once: a new experiment with its figure is two new files, a new claim one; what is declared is complete."""
 
 import json
 import shutil
@@ -46,6 +46,39 @@ def layers(view: RunView) -> Drawing:
     return Drawing(page, caption(view, f"The model has {row['layers']} layers"))
 '''
 
+CLAIM = '''
+"""Is the model deep?"""
+
+from numberline.claims.claim import Claim, Criterion
+from numberline.claims.evidence import Evidence, Quantity
+
+
+def layers(evidence: Evidence) -> Quantity:
+    """The number of layers."""
+    (row,) = evidence.rows("demo.layers", "layers")
+    return Quantity.point(row["layers"])
+
+
+claim = Claim(
+    id="deep",
+    order=100,
+    sentence="The model is deep.",
+    figures=("demo-layers",),
+    criteria=(Criterion("layers", layers, "at least", 4, "three are few", key="layers"),),
+    holds="{model} is deep ({layers} layers).",
+    fails="The model is not deep.",
+    broken_by=(),
+)
+'''
+TEST_CLAIM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numberline as nl
+from numberline.claims import ledger
+found = ledger({"demo.layers": nl.Result.of({"layers": [{"layers": int(sys.argv[2])}]}, n=1)})[-1]
+print(found.id, found.verdict, found.told({"model": "tiny"}))
+"""
+
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory) -> Path:
@@ -75,6 +108,14 @@ def test_a_new_experiment_with_its_figure_is_two_new_files(copy):
     page = (copy.parent / "run/report.html").read_text()
     assert "Beyond the paper" in page
     assert "How deep is the model?" in page
+
+
+@pytest.mark.parametrize(("layers", "verdict"), [(6, "holds"), (3, "fails")])
+def test_a_new_claim_is_one_new_file(copy, layers, verdict):
+    (copy / "claims/two/deep.py").write_text(CLAIM)
+    words = [sys.executable, "-c", TEST_CLAIM, str(copy.parent), str(layers)]
+    said = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120).stdout
+    assert said == f"deep {verdict} tiny is deep ({layers}.00 layers).\n"
 
 
 def test_everything_declared_is_found_once():

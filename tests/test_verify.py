@@ -6,7 +6,7 @@ import json
 import pytest
 import torch
 
-from numberline.claims import Claim, ledger
+from numberline.claims import CLAIMS, Finding
 from numberline.engine.edits import swap
 from numberline.engine.sites import resid
 from numberline.errors import NumberlineError
@@ -15,7 +15,6 @@ from numberline.experiments.two.patches import trial
 from numberline.methods import das
 from numberline.methods.scores import score
 from numberline.models.planted import VARIANTS, planted
-from numberline.models.planted.broken import design_of
 from numberline.tasks.sizes import VERIFY
 from numberline.verify import cases, neurons, picture, processes, scorecard, sites_and_directions
 from numberline.verify.cases import Case
@@ -25,32 +24,31 @@ GOOD = Check("roles", "number_layer", "2", "2", True)
 BAD = Check("directions", "u, cosine", "0.700", "cosine ≥ 0.95", False, 0.7)
 
 
-IDS = [claim.id for claim in ledger({})]
-
-
-def claims(**verdicts: str) -> list[Claim]:
-    return [Claim(id, "", (), (), verdicts.get(id.replace("-", "_"), "holds"), "") for id in IDS]
+def findings(**verdicts: str) -> list[Finding]:
+    return [Finding(claim, (), verdicts.get(id.replace("-", "_"), "holds"), "") for id, claim in CLAIMS.items()]
 
 
 def test_the_plan_has_each_noise_with_each_seed_and_every_variant_once():
     planned = cases.plan(2, [0.1, 0.0, 0.1], True)
     assert [(case.seed, case.noise) for case in planned[:4]] == [(0, 0.0), (1, 0.0), (0, 0.1), (1, 0.1)]
-    assert [case.variant for case in planned[4:]] == list(VARIANTS)
+    assert [case.variant for case in planned[4:]] == list(cases.BROKEN)
     assert len({case.name for case in planned}) == len(planned)
     assert len({case.noise for case in cases.plan(5, None, False)}) >= 3
 
 
 def test_every_claim_has_a_variant_that_breaks_it():
-    broken = [claim for name in VARIANTS for claim in design_of(name).breaks]
-    assert sorted(broken) == sorted(IDS)
+    assert all(len(claim.broken_by) == 1 for claim in CLAIMS.values())
+    assert len(set(cases.BROKEN)) == len(CLAIMS), "and each variant breaks one claim"
+    named = {name for claim in CLAIMS.values() for name in (*claim.broken_by, *claim.falls_with)}
+    assert named <= set(VARIANTS)
 
 
 def test_a_broken_variant_must_break_its_claim_and_nothing_that_does_not_depend_on_it():
-    (breaks,) = design_of("loud").breaks
-    word = breaks.replace("-", "_")
-    assert all(check.passed for check in cases.broken("loud", claims(**{word: "fails"})))
-    assert [check.passed for check in cases.broken("loud", claims())] == [False, True]
-    both = cases.broken("loud", claims(**{word: "fails", "transport": "fails"}))
+    assert all(check.passed for check in cases.broken("loud", findings(three_readout="fails")))
+    with_it = findings(three_flags="fails", three_readout="fails")
+    assert all(check.passed for check in cases.broken("phased-y3", with_it))
+    assert [check.passed for check in cases.broken("loud", findings())] == [False, True]
+    both = cases.broken("loud", findings(three_readout="fails", transport="fails"))
     assert [check.passed for check in both] == [True, False]
     assert "transport fails" in both[1].found
 

@@ -1,6 +1,6 @@
 """When does a claim hold? One rule for all of them, on intervals rather than point values.
 
-1. A claim is made of measurements. Each has a threshold, a direction (at least, at most) and the reason for both.
+1. A claim asks for measurements. Each has a threshold, a direction (at least, at most) and the reason for both.
 2. A measurement *holds* when its whole interval is on the right side of the threshold, *fails* when its whole interval
    is on the other side, and is *undecided* where the threshold lies inside. One that cannot be made is *not tested*.
 3. A claim *fails* when any of its measurements fails, whatever else is known. Else it is *not tested* when one could
@@ -9,42 +9,21 @@
    ask the causal trace, which every model has, whether the number is where they say it is: if it is not, they fail.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from numberline.claims.claim import Claim, Criterion, Direction
 from numberline.claims.evidence import Evidence, NotMeasuredError, Quantity, Stored
+from numberline.results.formatting import number, percent, with_interval
 
 Verdict = Literal["holds", "fails", "undecided", "not tested"]
 STRONGEST_FIRST: tuple[Verdict, ...] = ("fails", "not tested", "undecided", "holds")
-Direction = Literal["at least", "at most"]
-
-
-@dataclass(frozen=True)
-class Test:
-    """One measurement as it is declared: what is measured, the threshold, and why that one."""
-
-    __test__ = False  # not one of pytest's
-    name: str
-    measure: Callable[[Evidence], Quantity]
-    direction: Direction
-    threshold: float
-    reason: str
-
-
-@dataclass(frozen=True)
-class Declared:
-    """One statement of the paper as it is declared: its sentence, its figures, its tests."""
-
-    id: str
-    sentence: str
-    figures: tuple[str, ...]
-    tests: tuple[Test, ...]
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """A test and what it gave on a run; without value where it could not be made, and `why` says why."""
+    """A criterion and what was measured for it on a run; without value where nothing could be, and `why` says why."""
 
     name: str
     value: float | None
@@ -59,28 +38,50 @@ class Measurement:
 
     @property
     def words(self) -> str:
-        """The measurement in words: IIA of u 0.94 [0.91, 0.96], at least 0.50."""
-        if self.value is None or self.lo is None or self.hi is None:
+        """The measurement in words: IIA of u 0.94 [0.91, 0.96], at least 0.50 asked."""
+        if self.value is None:
             return f"{self.name}: {self.why}"
-        interval = "" if self.lo == self.hi else f" [{spell(self.lo)}, {spell(self.hi)}]"
-        return f"{self.name} {spell(self.value)}{interval}, {self.direction} {spell(self.threshold)} asked"
+        return f"{self.name} {self}, {self.direction} {number(self.threshold)} asked"
+
+    def __str__(self) -> str:
+        """0.94 [0.91, 0.96]; a dash where it was not measured."""
+        return with_interval(self.value, self.lo, self.hi)
+
+    def __format__(self, form: str) -> str:
+        """As in the sentence of a claim: with its interval, or (1%) as a percentage with so many digits."""
+        return percent(self.value, int(form.removesuffix("%"))) if form else str(self)
 
 
 @dataclass(frozen=True)
-class Claim:
-    """One statement of the paper, tested on a run."""
+class Finding:
+    """A claim, tested on a run."""
 
-    id: str
-    sentence: str
-    figures: tuple[str, ...]
+    claim: Claim
     measurements: tuple[Measurement, ...]
     verdict: Verdict
     why: str
 
     @property
+    def id(self) -> str:
+        """The claim's."""
+        return self.claim.id
+
+    @property
     def content(self) -> dict[str, Any]:
-        """The claim as claims.json holds it."""
-        return asdict(self)
+        """As claims.json holds it."""
+        return {
+            "id": self.claim.id,
+            "sentence": self.claim.sentence,
+            "figures": self.claim.figures,
+            "measurements": [asdict(measurement) for measurement in self.measurements],
+            "verdict": self.verdict,
+            "why": self.why,
+        }
+
+    def told(self, words: Mapping[str, str]) -> str:
+        """The sentence of a claim that holds, with what was measured and with this run's words for roles."""
+        keys = [criterion.key for criterion in self.claim.criteria]
+        return self.claim.holds.format_map({**words, **dict(zip(keys, self.measurements, strict=True))})
 
 
 def judge(measured: Quantity, direction: Direction, threshold: float) -> Verdict:
@@ -96,31 +97,25 @@ def combine(measurements: tuple[Measurement, ...]) -> Verdict:
     return next((verdict for verdict in STRONGEST_FIRST if verdict in found), "not tested")
 
 
-def measure(test: Test, evidence: Evidence) -> Measurement:
+def measure(criterion: Criterion, evidence: Evidence) -> Measurement:
     """Make one measurement, or say why it cannot be made."""
-    asked = (test.direction, test.threshold, test.reason)
+    asked = (criterion.direction, criterion.threshold, criterion.reason)
     try:
-        found = test.measure(evidence)
+        found = criterion.measure(evidence)
     except NotMeasuredError as error:
-        return Measurement(test.name, None, None, None, 0, *asked, "not tested", str(error))
+        return Measurement(criterion.name, None, None, None, 0, *asked, "not tested", str(error))
     except KeyError as column:
         why = f"a result has no column {column}: it was made by another version, run it again"
-        return Measurement(test.name, None, None, None, 0, *asked, "not tested", why)
-    verdict = judge(found, test.direction, test.threshold)
-    return Measurement(test.name, found.value, found.lo, found.hi, found.n, *asked, verdict)
+        return Measurement(criterion.name, None, None, None, 0, *asked, "not tested", why)
+    verdict = judge(found, criterion.direction, criterion.threshold)
+    return Measurement(criterion.name, found.value, found.lo, found.hi, found.n, *asked, verdict)
 
 
-def decide(declared: Declared, results: Mapping[str, Stored]) -> Claim:
+def decide(claim: Claim, results: Mapping[str, Stored]) -> Finding:
     """Test one claim on a run's results."""
-    measurements = tuple(measure(test, Evidence(results)) for test in declared.tests)
+    measurements = tuple(measure(criterion, Evidence(results)) for criterion in claim.criteria)
     verdict = combine(measurements)
     decisive = [measurement for measurement in measurements if measurement.verdict == verdict]
     # The same reason may stop several measurements: it is said once.
     reasons = dict.fromkeys(each.why if verdict == "not tested" else each.words for each in decisive)
-    return Claim(declared.id, declared.sentence, declared.figures, measurements, verdict, "; ".join(reasons))
-
-
-def spell(number: float) -> str:
-    """A number as the ledger writes it."""
-    text = f"{number:.2f}"
-    return text.replace("-", "−") if float(text) != 0 else "0.00"
+    return Finding(claim, measurements, verdict, "; ".join(reasons))

@@ -36,12 +36,12 @@ def claims(
 
     Example: [bold]numberline claims runs/tiny[/bold]
     """
-    from numberline.claims import CLAIMS, write_claims
+    from numberline.claims import FILE, write_claims
     from numberline.report.show import ledger_table
 
     found = write_claims(run)
     if as_json:
-        typer.echo((run / CLAIMS).read_text(encoding="utf-8"), nl=False)
+        typer.echo((run / FILE).read_text(encoding="utf-8"), nl=False)
     else:
         out.print(ledger_table(found))
         print_verdict(run, found)

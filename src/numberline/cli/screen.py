@@ -11,7 +11,7 @@ from rich.table import Table
 from numberline.cli.base import err, out
 
 if TYPE_CHECKING:
-    from numberline.claims import Claim
+    from numberline.claims import Finding
     from numberline.engine.lab import Lab
     from numberline.experiments.common.experiment import Experiment, Result
     from numberline.report.draw import Inventory
@@ -94,13 +94,13 @@ def print_accuracy(result: "Result") -> None:
     out.print(table)
 
 
-def print_verdict(path: Path, claims: "Sequence[Claim]") -> None:
+def print_verdict(path: Path, findings: "Sequence[Finding]") -> None:
     """How many of the paper's claims hold, in one line."""
     from numberline.report.summary import counted
     from numberline.report.view import RunView
     from numberline.results.stored import Stored
 
-    out.print(counted(claims, RunView(Stored.open(path))), markup=False)
+    out.print(counted(findings, RunView(Stored.open(path))), markup=False)
 
 
 def drawn(path: Path, labels: list[str]) -> "Inventory":

@@ -29,7 +29,7 @@ Values = Float[Tensor, "..."]
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """One change at one site. Inventory by the functions below; see the module's docstring for what each does."""
+    """One change at one site. Made by the functions below; see the module's docstring for what each does."""
 
     site: Site
     action: Literal["replace", "coordinates", "add"]

@@ -106,7 +106,7 @@ class Scores:
         return ratio(self.pld[condition] - self.trial.corrupted_pld, self.trial.scale)
 
     def rows(self, labels: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Three rows per condition (metric: iia, pr, pooled), with its labels, and what to caveats of."""
+        """Three rows per condition (metric: iia, pr, pooled), with its labels, and what to beware of."""
         found: list[dict[str, Any]] = []
         for number, label in enumerate(labels):
             caveats = {

@@ -12,16 +12,16 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined, select_autoescape
 
-from numberline.claims import Claim, ledger
-from numberline.claims.evidence import Quantity
+from numberline.claims import Finding, ledger
 from numberline.claims.paper_comparison import Beside, beside_the_paper
-from numberline.claims.paper_values import Number, paper_values
+from numberline.claims.paper_values import paper_values
 from numberline.errors import NumberlineError
 from numberline.files import write_whole
 from numberline.report.formatting import number
-from numberline.report.summary import SYMBOLS, counted, estimate
+from numberline.report.summary import SYMBOLS, counted
 from numberline.report.view import RunView, words
 from numberline.results.folder import RunFolder
+from numberline.results.formatting import short, with_interval
 from numberline.results.stored import CannotDrawError, Stored
 
 PAGE = "compare.html"
@@ -33,7 +33,7 @@ class Compared:
     """One run of a comparison."""
 
     view: RunView
-    claims: tuple[Claim, ...]
+    findings: tuple[Finding, ...]
     numbers: tuple[Beside, ...]
 
     @classmethod
@@ -73,9 +73,10 @@ def beside(path: Path) -> Section:
     """One run beside the paper."""
     run = Compared.open(path)
     rows = tuple(
-        (row.name, _exact(row.paper), _measured(row), _signed(row.difference), _yes(row.inside)) for row in run.numbers
+        (row.name, short(row.paper, 3), _measured(row), _signed(row.difference), _yes(row.inside))
+        for row in run.numbers
     )
-    return Section(f"{run.name} beside {paper_values().model}", BESIDE, rows, counted(run.claims, run.view))
+    return Section(f"{run.name} beside {paper_values().model}", BESIDE, rows, counted(run.findings, run.view))
 
 
 def side_by_side(paths: Sequence[Path]) -> list[Section]:
@@ -89,9 +90,9 @@ def side_by_side(paths: Sequence[Path]) -> list[Section]:
 
     found = dict.fromkeys(name for run in runs for name in run.view.roles)
     scores = [
-        (f"{claim.id}: {measurement.name}", (i, j))
-        for i, claim in enumerate(runs[0].claims)
-        for j, measurement in enumerate(claim.measurements)
+        (f"{finding.id}: {measurement.name}", (i, j))
+        for i, finding in enumerate(runs[0].findings)
+        for j, measurement in enumerate(finding.measurements)
     ]
     return [
         table(
@@ -108,19 +109,19 @@ def side_by_side(paths: Sequence[Path]) -> list[Section]:
         ),
         table(
             "Claims of the paper",
-            [(claim.sentence, i) for i, claim in enumerate(runs[0].claims)],
-            lambda run, i: f"{SYMBOLS[run.claims[i].verdict]} {run.claims[i].verdict}",
-            " ".join(counted(run.claims, run.view) for run in runs),
+            [(finding.claim.sentence, i) for i, finding in enumerate(runs[0].findings)],
+            lambda run, i: f"{SYMBOLS[run.findings[i].verdict]} {run.findings[i].verdict}",
+            " ".join(counted(run.findings, run.view) for run in runs),
         ),
         table(
             "Key scores",
             scores,
-            lambda run, place: estimate(run.claims[place[0]].measurements[place[1]]),
+            lambda run, place: str(run.findings[place[0]].measurements[place[1]]),
             "Each with its 95 % interval; a dash where it was not measured.",
         ),
         table(
             f"Beside {paper_values().model}",
-            [(f"{row.name} (paper: {_exact(row.paper)})", i) for i, row in enumerate(runs[0].numbers)],
+            [(f"{row.name} (paper: {short(row.paper, 3)})", i) for i, row in enumerate(runs[0].numbers)],
             lambda run, i: _measured(run.numbers[i]),
             "",
         ),
@@ -142,22 +143,14 @@ def write_comparison(paths: Sequence[Path], place: Path) -> list[Section]:
 def _measured(row: Beside) -> str:
     if row.found is None:
         return "–"
-    return _exact(row.found.value) if row.found.lo == row.found.hi else _interval(row.found)
-
-
-def _interval(found: Quantity) -> str:
-    return f"{number(found.value)} [{number(found.lo)}, {number(found.hi)}]"
-
-
-def _exact(value: Number) -> str:
-    """Whole numbers as such, others with up to three digits."""
-    return str(int(value)) if float(value).is_integer() and abs(value) > 1 else number(value, 3)
+    found = row.found
+    return short(found.value, 3) if found.lo == found.hi else with_interval(found.value, found.lo, found.hi)
 
 
 def _signed(difference: float | None) -> str:
     if difference is None:
         return "–"
-    return f"+{_exact(difference)}" if difference > 0 else _exact(difference)
+    return f"+{short(difference, 3)}" if difference > 0 else short(difference, 3)
 
 
 def _yes(inside: bool | None) -> str:

@@ -29,10 +29,11 @@ from numberline.report.formatting import count, number
 from numberline.report.registry import EXHIBITS, PLOTS, SECTIONS, TABLES
 from numberline.report.tables import plain_heads
 from numberline.report.view import RunView, words
+from numberline.results.formatting import interval, short
 from numberline.results.stored import CannotDrawError, Stored
 
 if TYPE_CHECKING:
-    from numberline.claims import Claim
+    from numberline.claims import Finding
     from numberline.claims.paper_comparison import Beside
 
 PAGE = "report.html"
@@ -71,7 +72,7 @@ def write_page(path: Path) -> Path:
     return path / PAGE
 
 
-def html(view: RunView, made: Inventory, claims: Sequence["Claim"] = (), numbers: Sequence["Beside"] = ()) -> str:
+def html(view: RunView, made: Inventory, findings: Sequence["Finding"] = (), numbers: Sequence["Beside"] = ()) -> str:
     """The page's text: of what was drawn, the claims as tested, and the paper's numbers beside the run's."""
     environment = Environment(autoescape=select_autoescape(default=True), undefined=StrictUndefined, trim_blocks=True)
     sections = [_section(view, made, title, labels) for title, labels in SECTIONS.items()]
@@ -84,7 +85,7 @@ def html(view: RunView, made: Inventory, claims: Sequence["Claim"] = (), numbers
     text = environment.from_string(_own("page.html.j2")).render(
         view=view,
         about_model=about_model(view),
-        **_ledger(view, claims),
+        **_ledger(view, findings),
         diagram=_entry(view, made, DIAGRAM),
         roles=_roles(view),
         sections=sections,
@@ -101,34 +102,29 @@ def html(view: RunView, made: Inventory, claims: Sequence["Claim"] = (), numbers
     return text.lstrip()
 
 
-def _ledger(view: RunView, claims: Sequence["Claim"]) -> dict[str, Any]:
+def _ledger(view: RunView, findings: Sequence["Finding"]) -> dict[str, Any]:
     """The verdict and the ledger, with links to those figures that have a place in the page."""
-    if not claims:
+    if not findings:
         return {"headline": "", "verdict": "", "ledger": []}
     from numberline.report.summary import counted, ledger_rows, verdict
 
     rows = [{**row, "figures": [(label, label in EXHIBITS) for label in row["figures"]]}
-            for row in ledger_rows(claims)]  # fmt: skip
-    headline = counted(claims, view)
-    return {"headline": headline, "verdict": verdict(claims, view).removeprefix(headline), "ledger": rows}
+            for row in ledger_rows(findings)]  # fmt: skip
+    headline = counted(findings, view)
+    return {"headline": headline, "verdict": verdict(findings, view).removeprefix(headline), "ledger": rows}
 
 
 def _beside(row: "Beside") -> dict[str, str]:
     """A number of the paper beside the run's."""
     assert row.found is not None
-    interval = "" if row.found.lo == row.found.hi else f" [{number(row.found.lo)}, {number(row.found.hi)}]"
+    found = row.found
     return {
         "name": row.name,
-        "here": f"{_short(row.found.value)}{interval}",
-        "paper": _short(row.paper),
+        "here": short(found.value) + ("" if found.lo == found.hi else interval(found.lo, found.hi)),
+        "paper": short(row.paper),
         "inside": {None: "", True: "in the interval", False: "outside the interval"}[row.inside],
         "section": row.section,
     }
-
-
-def _short(value: float | int) -> str:
-    """Whole numbers as such, others with two digits."""
-    return str(int(value)) if float(value).is_integer() and abs(value) > 1 else number(value)
 
 
 def _own(name: str) -> str:

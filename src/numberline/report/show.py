@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table as RichTable
 
-from numberline.claims import Claim
+from numberline.claims import Finding
 from numberline.errors import NumberlineError
 from numberline.report.compare import Section
 from numberline.report.paper_tables.whole import beside_the_paper
@@ -33,10 +33,10 @@ def result_tables(path: Path, id: str, most: int = 40) -> Iterator[tuple[str, Ri
         yield f"{id}: {name}{cut}", _rich(list(table.columns), rows)
 
 
-def ledger_table(claims: Sequence[Claim]) -> RichTable:
+def ledger_table(findings: Sequence[Finding]) -> RichTable:
     """The ledger: each claim with its verdict, and under it what was measured."""
     rows: list[list[str]] = []
-    for claim in ledger_rows(claims):
+    for claim in ledger_rows(findings):
         rows.append([f"{claim['symbol']} {claim['id']}", claim["verdict"], claim["sentence"], "", ""])
         for each in claim["measurements"]:
             rows.append(["", each["verdict"], f"  {each['name']}", each["value"], each["threshold"]])

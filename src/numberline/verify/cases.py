@@ -14,11 +14,10 @@ from pathlib import Path
 
 from transformers import AutoTokenizer
 
-from numberline.claims import Claim, ledger
+from numberline.claims import CLAIMS, Finding, ledger
 from numberline.engine.lab import Lab
 from numberline.models.loaded import wrap
-from numberline.models.planted import VARIANTS, Truth, planted
-from numberline.models.planted.broken import design_of
+from numberline.models.planted import Truth, planted
 from numberline.models.planted.compile import TOKENIZER
 from numberline.results.folder import RunFolder
 from numberline.runs.run import Run, Settings, Watcher
@@ -33,6 +32,8 @@ EXPERIMENTS = (
 """What a case runs, and with it all that these need."""
 LONGEST = ("k3.directions", "k3.flags")
 """What a quick look leaves out: two thirds of the time."""
+BROKEN = tuple(variant for claim in CLAIMS.values() for variant in claim.broken_by)
+"""The variants of the planted model on which a claim must fail."""
 NOISES = (0.0, 0.00001, 0.00003)
 """The noise of a verification unless the user says so."""
 
@@ -56,7 +57,7 @@ def plan(seeds: int, noises: Sequence[float] | None, variants: bool) -> list[Cas
     """Every model of a verification: each noise with each seed, then the broken variants of the first."""
     levels = sorted(set(NOISES if noises is None else noises))
     intact = [Case(seed, level) for level in levels for seed in range(seeds)]
-    return intact + ([Case(0, 0.0, name) for name in VARIANTS] if variants else [])
+    return intact + ([Case(0, 0.0, name) for name in BROKEN] if variants else [])
 
 
 def build(case: Case) -> tuple[Lab, Truth]:
@@ -74,9 +75,9 @@ def verify(case: Case, out: Path, size: str, watcher: Watcher, left_out: Sequenc
     about = run.folder.about() or {}
     results = {id: run.folder.load(id) for id in about["experiments"] if id not in left_out}
     found = BlindRun(results, truth, frozenset(left_out))
-    claims = [claim for claim in ledger(results) if not any(f"{id} was not run" in claim.why for id in left_out)]
+    findings = [each for each in ledger(results) if not any(f"{id} was not run" in each.why for id in left_out)]
     if case.variant is not None:
-        return broken(case.variant, claims)
+        return broken(case.variant, findings)
     context = settings.context
     return [
         at_least("behaviour", "pairs and triples", accuracy(found), 1.0, "accuracy"),
@@ -90,7 +91,7 @@ def verify(case: Case, out: Path, size: str, watcher: Watcher, left_out: Sequenc
         *weights(found),
         *edges(found, context),
         *dose(found),
-        *(Check("claims", claim.id, claim.verdict, "holds", claim.verdict == "holds") for claim in claims),
+        *(Check("claims", each.id, each.verdict, "holds", each.verdict == "holds") for each in findings),
     ]
 
 
@@ -100,14 +101,14 @@ def accuracy(found: BlindRun) -> float | None:
     return min(float(row["mean"]) for row in rows) if rows else None
 
 
-def broken(variant: str, claims: Sequence[Claim]) -> list[Check]:
-    """The claim that a variant breaks, and all others."""
-    design = design_of(variant)
-    verdicts = {claim.id: claim.verdict for claim in claims}
+def broken(variant: str, findings: Sequence[Finding]) -> list[Check]:
+    """The claim that a variant breaks, and all others but those that are measured with what is broken."""
     checks = [
-        Check("broken", f"{variant}: {id}", verdicts[id], "fails", verdicts[id] == "fails") for id in design.breaks
+        Check("broken", f"{variant}: {each.id}", each.verdict, "fails", each.verdict == "fails")
+        for each in findings
+        if variant in each.claim.broken_by
     ]
-    spared = [id for id in verdicts if id not in {*design.breaks, *design.also}]
-    fallen = [f"{id} {verdicts[id]}" for id in spared if verdicts[id] != "holds"]
+    spared = [each for each in findings if variant not in (*each.claim.broken_by, *each.claim.falls_with)]
+    fallen = [f"{each.id} {each.verdict}" for each in spared if each.verdict != "holds"]
     words = ", ".join(fallen) or f"{len(spared)} hold"
     return [*checks, Check("broken", f"{variant}: others", words, "hold", not fallen)]

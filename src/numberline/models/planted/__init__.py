@@ -86,7 +86,6 @@ def _truth(seed: int, noise: float, variant: str | None, writer: Writer, placeme
         seed=seed,
         noise=noise,
         variant=variant,
-        breaks=design.breaks,
         number_layer=NUMBER_LAYER,
         transport_heads=transports,
         comparator_mlps=tuple(compared),

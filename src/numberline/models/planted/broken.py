@@ -1,7 +1,7 @@
-"""The design of the planted model, and the broken designs: for each claim of the ledger, a model on which it fails.
+"""The design of the planted model, and its variants: for each claim of the ledger there is one on which it fails.
 
-Each broken variant is compiled like the intact model and differs from it in one field of `Design`. All of them solve
-the task, except `unsolving`. `also` are the claims that are measured with what is broken, and may fall with it.
+Each variant is compiled like the intact model and differs from it in one field of `Design`. All of them solve the task,
+except `unsolving`. Which claim fails on which is said where the claim is declared (claims/).
 """
 
 from dataclasses import dataclass
@@ -15,8 +15,6 @@ OWN, FROM_Y1, FROM_Y2 = "own", "from_y1", "from_y2"
 class Design:
     """What a planted model does; the defaults are the paper's algorithm."""
 
-    breaks: tuple[str, ...] = ()  # claims that must fail
-    also: tuple[str, ...] = ()  # claims that depend on what is broken, and may fall with it
     curved: tuple[str, ...] = ()  # magnitudes that are read off the helix: no single direction carries them
     transport_heads: int = 1  # heads that share the work of carrying y1
     alignment: float = 0.0  # cosine of v1 with v2
@@ -49,50 +47,32 @@ class Design:
 DESIGNS: dict[str | None, Design] = {
     None: Design(),
     # Nothing compares: the model names the last operand. Whatever is measured on the answer falls with it.
-    "unsolving": Design(
-        breaks=("solves",),
-        also=(
-            "position",
-            "linear",
-            "transport",
-            "additive",
-            "plane",
-            "neurons",
-            "two-stage",
-            "flag",
-            "three-linear",
-            "three-flags",
-            "three-readout",
-        ),
-        compares=False,
-    ),
+    "unsolving": Design(compares=False),
     # Patching a magnitude changes the number that is said, which is then neither operand.
-    "by-value": Design(breaks=("position",), also=("linear", "additive", "plane", "three-flags"), by_value=True),
+    "by-value": Design(by_value=True),
     # Both numbers are read off a helix: at the number layer no direction carries them, and patches along one, or in a
     # plane of two, do nothing.
-    "helix": Design(
-        breaks=("linear",), also=("position", "plane", "neurons", "three-linear"), curved=(OWN, FROM_Y1, FROM_Y2)
-    ),
+    "helix": Design(curved=(OWN, FROM_Y1, FROM_Y2)),
     # Two heads carry half of y1 each, so that v1, found in one of them, moves half of it.
-    "two-transport-heads": Design(breaks=("transport",), also=("additive", "three-linear"), transport_heads=2),
+    "two-transport-heads": Design(transport_heads=2),
     # v1 leans on v2 (cosine 0.98), and so does what DAS finds, half-way to where y1 is read off.
-    "aligned": Design(breaks=("additive",), also=("plane", "neurons"), alignment=0.98),
+    "aligned": Design(alignment=0.98),
     # y1 arrives on a line, but y2's own magnitude is read off the helix: there is no plane (v1, v2).
-    "curved-own": Design(breaks=("plane",), also=("additive", "neurons", "three-linear"), curved=(OWN,)),
+    "curved-own": Design(curved=(OWN,)),
     # Every comparison is made three times over, each time on axes of its own and by three times as many neurons: nearly
     # all neurons of both MLPs compare, and no small set does more than a random one.
-    "spread": Design(breaks=("neurons",), also=("two-stage",), copies=3, shares=3),
+    "spread": Design(copies=3, shares=3),
     # One MLP of global comparators writes the flag.
-    "one-stage": Design(breaks=("two-stage",), stages=1),
+    "one-stage": Design(stages=1),
     # The flags are rotating vectors, read by queries that know the phase; the neurons that write them turn with it.
-    "no-flag": Design(breaks=("flag",), also=("additive", "two-stage", "three-flags"), phased=(2, 3)),
+    "no-flag": Design(phased=(2, 3)),
     # With two operands intact, but for circles at y2 that are larger than the line, so that v2 is learned, and not the
     # comparison's alone; with three, y2 is carried to y3 on the helix.
-    "curved-y2": Design(breaks=("three-linear",), also=("plane", "neurons"), curved=(FROM_Y2,)),
+    "curved-y2": Design(curved=(FROM_Y2,)),
     # With two operands intact; y3's flag rotates, and its phase, which the last token asks for, outweighs the position.
-    "phased-y3": Design(breaks=("three-flags",), also=("three-readout",), phased=(3,)),
+    "phased-y3": Design(phased=(3,)),
     # The last token also holds a curve of y1, which nothing reads and which outweighs the answer's position.
-    "loud": Design(breaks=("three-readout",), loud=True),
+    "loud": Design(loud=True),
     # The last token reads the flags and copies a digit from the winner's token at once: no position is held there, and
     # what is patched at that token is said. Too much falls with it to break one claim.
     "no-code": Design(code=False),
@@ -101,8 +81,8 @@ DESIGNS: dict[str | None, Design] = {
     "certain": Design(certain=True),
 }
 
-VARIANTS: tuple[str, ...] = tuple(name for name, design in DESIGNS.items() if name is not None and design.breaks)
-"""The broken ones, each of which breaks a claim."""
+VARIANTS: tuple[str, ...] = tuple(name for name in DESIGNS if name is not None)
+"""All but the intact model."""
 
 
 def design_of(variant: str | None) -> Design:

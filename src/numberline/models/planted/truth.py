@@ -60,7 +60,6 @@ class Truth:
     seed: int
     noise: float
     variant: str | None
-    breaks: tuple[str, ...]  # claims that must fail on this model
     number_layer: int
     transport_heads: Mapping[str, tuple[Place, ...]]  # by the operand that is carried
     comparator_mlps: tuple[int, ...]

@@ -1,0 +1,55 @@
+"""What is a claim? One statement of the paper, declared once with everything about it, in a file of two/ or three/:
+
+    claim = Claim(
+        id="flag",
+        order=9,
+        sentence="One direction holds the answer's position.",
+        figures=("comparison-mechanism", "app-l15-direction"),
+        criteria=(MEETS, Criterion("IIA of one direction …", in_both, "at least", MOST, "a flag is …", key="iia"), …),
+        holds="Once compared, one direction holds the answer's position ({flag_layer}; IIA {iia}).",
+        fails="No single direction at y2's position holds the answer's position.",
+        broken_by=("no-flag",),
+        falls_with=("unsolving",),
+    )
+
+The two sentences say what a run found. In the first, the key of a criterion stands for what was measured ({iia}, or
+{accuracy:1%} as a percentage with one digit), and the name of a role for its site on this model ({flag_layer}).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from numberline.claims.evidence import Evidence, Quantity
+
+Direction = Literal["at least", "at most"]
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What must be measured for a claim to hold: the threshold, and why that one."""
+
+    name: str
+    measure: Callable[[Evidence], Quantity]
+    direction: Direction
+    threshold: float
+    reason: str
+    key: str = ""
+    """By which the claim's sentence names what was measured."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """One statement of the paper. `order` is its place in the ledger."""
+
+    id: str
+    order: int
+    sentence: str
+    figures: tuple[str, ...]
+    criteria: tuple[Criterion, ...]
+    holds: str
+    fails: str
+    broken_by: tuple[str, ...]
+    """The variants of the planted model on which it must fail."""
+    falls_with: tuple[str, ...] = ()
+    """Those on which it may: it is measured with what they break."""

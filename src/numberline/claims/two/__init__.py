@@ -1,0 +1,1 @@
+"""The claims about two numbers, one file each."""
