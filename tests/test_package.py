@@ -1,13 +1,16 @@
 """What is installed is complete: the wheel holds every module, the built-in weights and tokenizers, nothing else."""
 
 import os
+import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 
+import numberline
 from numberline.models.catalogue import TRAINED
 
 ROOT = Path(__file__).parents[1]
@@ -35,6 +38,20 @@ def test_the_wheel_holds_every_module(wheel):
     assert "numberline/runs/digests.py" in inside
     assert "numberline/py.typed" in inside
     assert not [name for name in inside if not name.startswith(("numberline/", "numberline-"))]
+
+
+def test_the_wheel_says_under_which_licence_it_comes(wheel):
+    archive = zipfile.ZipFile(wheel)
+    (information,) = {name.split("/")[0] for name in archive.namelist() if ".dist-info/" in name}
+    assert archive.read(f"{information}/licenses/LICENSE") == (ROOT / "LICENSE").read_bytes()
+    assert "License-Expression: Apache-2.0" in archive.read(f"{information}/METADATA").decode()
+
+
+def test_the_version_is_the_same_everywhere():
+    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == cited[1] == numberline.__version__
+    assert f"## {project['version']}" in (ROOT / "CHANGELOG.md").read_text()
 
 
 @pytest.mark.parametrize("name", TRAINED)
