@@ -15,7 +15,7 @@ from numberline.experiments.two.patches import trial
 from numberline.methods import das
 from numberline.methods.scores import score
 from numberline.models.planted import VARIANTS, planted
-from numberline.tasks.sizes import VERIFY
+from numberline.tasks.sizes import MEDIUM
 from numberline.verify import cases, neurons, picture, processes, scorecard, sites_and_directions
 from numberline.verify.cases import Case
 from numberline.verify.check import BlindRun, Check, correlation, cosine, iia_at_least
@@ -107,7 +107,7 @@ def test_a_dose_on_the_wrong_side_of_the_boundary_is_missed():
 
 def test_the_scorecard_is_a_table_a_file_and_a_page(tmp_path):
     checks = {Case(0): [GOOD, BAD], Case(1): [GOOD, Check("directions", "u, cosine", "0.990", "≥", True, 0.99)]}
-    scorecard.write(tmp_path, checks, "verify")
+    scorecard.write(tmp_path, checks, "medium")
     held = json.loads((tmp_path / scorecard.JSON).read_text())
     assert held["passed"] is False
     assert [len(case["checks"]) for case in held["cases"]] == [2, 2]
@@ -122,7 +122,7 @@ def test_the_scorecard_is_a_table_a_file_and_a_page(tmp_path):
 def test_the_picture_needs_a_scorecard(tmp_path):
     with pytest.raises(NumberlineError, match="numberline verify"):
         picture.draw(tmp_path, tmp_path / "noise.png")
-    scorecard.write(tmp_path, {Case(0, noise): [GOOD, BAD] for noise in (0.0, 0.1)}, "verify")
+    scorecard.write(tmp_path, {Case(0, noise): [GOOD, BAD] for noise in (0.0, 0.1)}, "medium")
     picture.draw(tmp_path, tmp_path / "noise.png")
     assert (tmp_path / "noise.png").stat().st_size > 10_000
 
@@ -130,7 +130,7 @@ def test_the_picture_needs_a_scorecard(tmp_path):
 @pytest.mark.parametrize(("variant", "near"), [(None, True), ("certain", False)])
 def test_where_the_answer_is_certain_a_direction_suffices_that_is_not_the_planted_one(variant, near):
     lab, truth = cases.build(Case(variant=variant))
-    context, site = Context(VERIFY), resid(truth.flag_layer).at("y2")
+    context, site = Context(MEDIUM), resid(truth.flag_layer).at("y2")
     (fit,) = das.fit(lab, trial(lab, context, "y1", fitting=True), site)
     evaluation = trial(lab, context, "y1")
     assert score(lab, evaluation, [[swap(site, evaluation.clean, fit.subspace)]]).iia(0).mean >= 0.99

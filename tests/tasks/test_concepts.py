@@ -23,7 +23,7 @@ from numberline.tasks import (
 from numberline.tasks.limits import within
 from numberline.tasks.populations import field_values
 from numberline.tasks.registry import built_in, source_of
-from numberline.tasks.sizes import VERIFY
+from numberline.tasks.sizes import MEDIUM
 
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 DECLARED = """
@@ -125,7 +125,7 @@ def test_digits_belong_to_whole_numbers():
     assert Task(weekdays()).digits is None
 
 
-@pytest.mark.parametrize("sizes", [PAPER, QUICK, VERIFY])
+@pytest.mark.parametrize("sizes", [PAPER, QUICK, MEDIUM])
 @pytest.mark.parametrize("concept", [MAX, MIN])
 def test_two_digit_numbers_have_as_many_examples_as_are_asked_for(sizes, concept):
     assert within(sizes, concept) == sizes

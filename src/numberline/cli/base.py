@@ -14,7 +14,7 @@ Model = Annotated[str, typer.Argument(help="a built-in name, a folder with Huggi
 Device = Annotated[str | None, typer.Option(help="cpu, cuda or mps; the best there is unless given")]
 Dtype = Annotated[str, typer.Option(help="float32, bfloat16 or float16")]
 DeviceMap = Annotated[str | None, typer.Option(help="spread the model over devices: auto")]
-Size = Annotated[str, typer.Option(help="paper: the paper's sample sizes; quick: smaller ones")]
+Size = Annotated[str, typer.Option(help="the sample sizes: paper, medium, quick")]
 Seed = Annotated[int, typer.Option(help="decides every sampled example")]
 TaskName = Annotated[str, typer.Option("--task", help="max, min, or a Python file that declares a concept")]
 SEED = 52

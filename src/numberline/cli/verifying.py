@@ -24,7 +24,7 @@ def verify(
     seeds: Annotated[int | None, typer.Option(help="how many models, each hidden differently; 5", min=1)] = None,
     noise: Annotated[list[float] | None, typer.Option(help="relative noise on every weight; repeatable")] = None,
     variants: Annotated[bool | None, typer.Option(help="also the broken variants, one for each claim")] = None,
-    size: Annotated[str, typer.Option(help="verify, or the sample sizes of a run: paper, quick")] = "verify",
+    size: Annotated[str, typer.Option(help="the sample sizes of each run: paper, medium, quick")] = "medium",
     jobs: Annotated[int, typer.Option(help="models at once; as many as there are cores unless given", min=0)] = 0,
     folder: Annotated[Path, typer.Option("--out", help="the folder of the scorecard and its runs")] = Path(
         "runs/verify"

@@ -6,11 +6,8 @@ runs, for the terminal and as one self-contained page, in which every string is 
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment, StrictUndefined, select_autoescape
 
 from numberline.claims import Finding, ledger
 from numberline.claims.paper_comparison import Beside, beside_the_paper
@@ -23,6 +20,7 @@ from numberline.report.view import RunView, words
 from numberline.results.folder import RunFolder
 from numberline.results.formatting import short, with_interval
 from numberline.results.stored import CannotDrawError, Stored
+from numberline.templates import fill
 
 PAGE = "compare.html"
 BESIDE = ("measured", "paper", "this run", "difference", "paper's in the interval")
@@ -133,9 +131,7 @@ def write_comparison(paths: Sequence[Path], place: Path) -> list[Section]:
     if not place.parent.is_dir():
         raise NumberlineError(f"{place.parent} is not a folder: choose another place for the page")
     sections = side_by_side(paths)
-    environment = Environment(autoescape=select_autoescape(default=True), undefined=StrictUndefined, trim_blocks=True)
-    source = files("numberline.report").joinpath("compare.html.j2").read_text(encoding="utf-8")
-    text = environment.from_string(source).render(sections=sections, names=sections[0].columns[1:])
+    text = fill("numberline.report", "compare.html.j2", sections=sections, names=sections[0].columns[1:])
     write_whole(place, text.encode())
     return sections
 

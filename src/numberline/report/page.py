@@ -15,11 +15,9 @@ import hashlib
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
 from numberline.claims.paper_values import paper_values
@@ -31,12 +29,13 @@ from numberline.report.tables import plain_heads
 from numberline.report.view import RunView, words
 from numberline.results.formatting import interval, short
 from numberline.results.stored import CannotDrawError, Stored
+from numberline.templates import fill, own
 
 if TYPE_CHECKING:
     from numberline.claims import Finding
     from numberline.claims.paper_comparison import Beside
 
-PAGE = "report.html"
+PAGE, ROOM = "report.html", "numberline.report"
 DIAGRAM = "fig1toy"
 """The figure at the top."""
 FIRST_SCRIPT = (
@@ -74,15 +73,16 @@ def write_page(path: Path) -> Path:
 
 def html(view: RunView, made: Inventory, findings: Sequence["Finding"] = (), numbers: Sequence["Beside"] = ()) -> str:
     """The page's text: of what was drawn, the claims as tested, and the paper's numbers beside the run's."""
-    environment = Environment(autoescape=select_autoescape(default=True), undefined=StrictUndefined, trim_blocks=True)
     sections = [_section(view, made, title, labels) for title, labels in SECTIONS.items()]
     sections = [section for section in sections if section["entries"]]
     for entry in (entry for section in sections for entry in section["entries"]):
         keys = EXHIBITS[entry["label"]].paper
         entry["paper"] = [_beside(row) for row in numbers if row.key in keys and row.found]
     plotted = any(entry["plots"] for section in sections for entry in section["entries"])
-    last = [_plotly(), _own("page.js")] if plotted else [_own("page.js")]
-    text = environment.from_string(_own("page.html.j2")).render(
+    last = [_plotly(), own(ROOM, "page.js")] if plotted else [own(ROOM, "page.js")]
+    text = fill(
+        ROOM,
+        "page.html.j2",
         view=view,
         about_model=about_model(view),
         **_ledger(view, findings),
@@ -95,7 +95,7 @@ def html(view: RunView, made: Inventory, findings: Sequence["Finding"] = (), num
         total=_total(view),
         command=command(view),
         redraw=f"numberline report {shlex.quote(str(view.run.path))}",
-        style=Markup(_own("page.css")),
+        style=Markup(own(ROOM, "page.css")),
         scripts={"first": Markup(FIRST_SCRIPT), "last": [Markup(script) for script in last]},
         policy=_policy(FIRST_SCRIPT, *last),
     )
@@ -125,11 +125,6 @@ def _beside(row: "Beside") -> dict[str, str]:
         "inside": {None: "", True: "in the interval", False: "outside the interval"}[row.inside],
         "section": row.section,
     }
-
-
-def _own(name: str) -> str:
-    """A text file of this package."""
-    return files("numberline.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _plotly() -> str:

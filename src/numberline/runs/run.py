@@ -27,10 +27,10 @@ from numberline.runs.used_code import of_files
 from numberline.tasks.concept import Concept
 from numberline.tasks.limits import within
 from numberline.tasks.registry import concept_of, source_of
-from numberline.tasks.sizes import PAPER, QUICK, SEED, VERIFY, Sizes
+from numberline.tasks.sizes import MEDIUM, PAPER, QUICK, SEED, Sizes
 
 FORMAT = 1
-SIZES = {"paper": PAPER, "quick": QUICK, "verify": VERIFY}
+SIZES = {"paper": PAPER, "medium": MEDIUM, "quick": QUICK}
 
 
 @dataclass(frozen=True)

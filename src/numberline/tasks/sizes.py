@@ -44,5 +44,5 @@ QUICK = Sizes(
     field_stride=8,
 )
 
-VERIFY = replace(QUICK, evaluation=128, fitting=96, candidates=528, dose_prompts=64)
+MEDIUM = replace(QUICK, evaluation=128, fitting=96, candidates=528, dose_prompts=64)
 """For models whose mechanism is known: few prompts, but enough of them to tell a direction from what goes with it."""

@@ -7,14 +7,13 @@ it did worst. `scorecard.json` holds every check of every case.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined, select_autoescape
 from rich.table import Table
 
 from numberline.files import make_folder, write_whole
+from numberline.templates import fill
 from numberline.verify.cases import Case
 from numberline.verify.check import ROWS, Check
 
@@ -108,9 +107,6 @@ def write(out: Path, checks: Checks, size: str) -> None:
     make_folder(out)
     held = content(checks, size)
     write_whole(out / JSON, (json.dumps(held, indent=2, ensure_ascii=False) + "\n").encode())
-    environment = Environment(autoescape=select_autoescape(default=True), undefined=StrictUndefined, trim_blocks=True)
-    template = files("numberline.verify").joinpath("scorecard.html.j2").read_text(encoding="utf-8")
-    page = environment.from_string(template).render(
-        rows=ROWS, summary=summary(checks), lines=lines(checks), checks=checks, passed=held["passed"], size=size
-    )
+    shown = {"rows": ROWS, "summary": summary(checks), "lines": lines(checks), "checks": checks}
+    page = fill("numberline.verify", "scorecard.html.j2", **shown, passed=held["passed"], size=size)
     write_whole(out / PAGE, page.encode())

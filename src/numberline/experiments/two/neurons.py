@@ -1,4 +1,4 @@
-"""Which neurons compare? Attribution on fitting examples, verified by freezing on evaluation examples.
+"""Which neurons compare? Attribution on fitting examples, tested by freezing on evaluation examples.
 
 1. In each case all neurons of the comparator MLPs are scored by attribution at y2 while the (v1, v2) plane is patched,
    on the fitting examples, and ranked by size (`comparing.py`).
