@@ -19,12 +19,12 @@ from numberline.experiments.common import behaviour
 from numberline.experiments.common.behaviour import Population, measure
 from numberline.experiments.common.experiment import Context
 from numberline.methods import answers
-from numberline.methods.answers import answer
 from numberline.methods.intervals import wilson
 from numberline.models.catalogue import BUILT_IN, TRAINED
 from numberline.models.loaded import wrap
 from numberline.models.planted import planted
 from numberline.tasks import MAX, MIN, QUICK, Task, all_pairs, cloud, encode, operand_count
+from numberline.tasks.answers import answer
 from numberline.tasks.held_out import held_out, held_out_sets
 
 FEW = replace(QUICK, pairs=60, three_digit_pairs=40, operand_prompts=10)

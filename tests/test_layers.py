@@ -29,7 +29,6 @@ ROOMS: Mapping[str, frozenset[str]] = {
 """Each room, and the other rooms that it may import."""
 NOT_YET: Mapping[str, frozenset[str]] = {
     "models": frozenset({"tasks"}),
-    "methods": frozenset({"tasks"}),
     "results": frozenset({"engine", "experiments"}),
     "claims": frozenset({"methods"}),
 }

@@ -23,7 +23,7 @@ from numberline.experiments.two import neurons as k2_neurons
 from numberline.experiments.two import trace as k2_trace
 from numberline.experiments.two import transport as k2_transport
 from numberline.experiments.two.patches import SharedSpace
-from numberline.methods import das
+from numberline.methods import das, heads, trace
 from numberline.tasks import QUICK
 from numberline.verify import cases, neurons, sites_and_directions
 from numberline.verify.check import BlindRun, Check
@@ -165,10 +165,10 @@ def next_layer(right: Callable) -> Callable:
 
 
 MUTATIONS = (
-    Mutation("the trace restores one layer later", "trace", k2_trace, "resid", next_layer),
+    Mutation("the trace restores one layer later", "trace", trace, "resid", next_layer),
     Mutation("DAS climbs the loss", "directions", das, "pld", lambda right: lambda logits: -right(logits)),
-    Mutation("a head's slice is the next head's", "heads", k2_heads, "head", next_head),
-    Mutation("heads are patched one layer later", "heads", k2_heads, "head", next_layer),
+    Mutation("a head's slice is the next head's", "heads", heads, "head", next_head),
+    Mutation("heads are patched one layer later", "heads", heads, "head", next_layer),
     Mutation(
         "attribution ranks the least important first",
         "neurons",
@@ -177,12 +177,12 @@ MUTATIONS = (
         lambda right: lambda found, layers: right(found, layers)[::-1],
     ),
     Mutation("neurons are pinned one place off", "neurons", comparing, "pin",
-        lambda right: lambda values, at, position="y2": right(values, [(a, i ^ 1) for a, i in at], position)),
+        lambda right: lambda values, at, position: right(values, [(a, i ^ 1) for a, i in at], position)),
     Mutation(
         "fields have y1 and y2 exchanged",
         "fields",
         k2_fields,
-        "receptive_fields",
+        "operand_fields",
         lambda right: lambda *given: replace(right(*given), values=right(*given).values.transpose(1, 2)),
     ),
     Mutation(

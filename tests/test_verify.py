@@ -11,7 +11,7 @@ from numberline.engine.edits import swap
 from numberline.engine.sites import resid
 from numberline.errors import NumberlineError
 from numberline.experiments.common.experiment import Context, Result
-from numberline.experiments.two.patches import trial
+from numberline.experiments.two.patches import case_pairs
 from numberline.methods import das
 from numberline.methods.scores import score
 from numberline.models.planted import VARIANTS, planted
@@ -131,9 +131,9 @@ def test_the_picture_needs_a_scorecard(tmp_path):
 def test_where_the_answer_is_certain_a_direction_suffices_that_is_not_the_planted_one(variant, near):
     lab, truth = cases.build(Case(variant=variant))
     context, site = Context(MEDIUM), resid(truth.flag_layer).at("y2")
-    (fit,) = das.fit(lab, trial(lab, context, "y1", fitting=True), site)
-    evaluation = trial(lab, context, "y1")
-    assert score(lab, evaluation, [[swap(site, evaluation.clean, fit.subspace)]]).iia(0).mean >= 0.99
+    (fit,) = das.fit(case_pairs(lab, context, "y1", fitting=True), site)
+    evaluation = case_pairs(lab, context, "y1")
+    assert score(evaluation, [[swap(site, evaluation.clean, fit.subspace)]]).iia(0).mean >= 0.99
     assert (cosine(fit.subspace.basis, truth.directions[2]["flag"]) > 0.95) == near
 
 

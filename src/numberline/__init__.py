@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numberline.engine.subspace import Subspace
     from numberline.errors import NumberlineError
     from numberline.experiments.common.experiment import Context, Experiment, Result, experiment
+    from numberline.methods.pairs import Pairs
     from numberline.results.folder import RunFolder
     from numberline.runs.run import Run, Settings
     from numberline.tasks import (
@@ -51,6 +52,7 @@ _HOME = {
     "numberline.engine.subspace": "Subspace",
     "numberline.errors": "NumberlineError",
     "numberline.experiments.common.experiment": "Context Experiment Result experiment",
+    "numberline.methods.pairs": "Pairs",
     "numberline.results.folder": "RunFolder",
     "numberline.runs.run": "Run Settings",
     "numberline.tasks": (
@@ -72,6 +74,7 @@ __all__ = [
     "Experiment",
     "Lab",
     "NumberlineError",
+    "Pairs",
     "Prompts",
     "Read",
     "Reading",

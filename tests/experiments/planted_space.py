@@ -69,10 +69,10 @@ def short_fits_of(few: int) -> Callable[[], Iterator[None]]:
     """A fixture: DAS with few steps; progress is told the full number, so that counts still add up."""
     whole = das.fit_cases
 
-    def short(lab, trials, site, rank=1, seeds=(das.SEED,), steps=0, rate=das.RATE, progress=None, starts=()):
-        fits = whole(lab, trials, site, rank, seeds, few, rate, None, starts)
+    def short(cases, site, rank=1, seeds=(das.SEED,), steps=0, rate=das.RATE, progress=None, starts=()):
+        fits = whole(cases, site, rank, seeds, few, rate, None, starts)
         if progress is not None:
-            progress(das.STEPS * len(trials))
+            progress(das.STEPS * len(cases))
         return fits
 
     def fixture() -> Iterator[None]:

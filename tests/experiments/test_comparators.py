@@ -15,10 +15,10 @@ from numberline.experiments.two import connectivity as k2_connectivity
 from numberline.experiments.two import fields as k2_fields
 from numberline.experiments.two import flag as k2_flag
 from numberline.experiments.two import neurons as k2_neurons
-from numberline.experiments.two.patches import trial
+from numberline.experiments.two.patches import case_pairs
 from numberline.methods.attribution import activations, attribute, pin, ranking, shuffled
 from numberline.methods.connectivity import alignment, virtual_weights
-from numberline.methods.fields import active_share, comparator, comparison, reach, receptive_fields
+from numberline.methods.fields import active_share, comparator, comparison, reach
 from numberline.methods.scores import score
 from numberline.models.loaded import wrap
 from numberline.tasks import Task
@@ -66,10 +66,10 @@ def test_freezing_the_planted_neurons_undoes_the_patch():
     plane, unused = true_space().patches["plane"], shuffled(lab.network.d_mlp, truth.comparator_mlps, seed=1)
     others = [place for place in unused if place not in planted_places()][: len(planted_places())]
     for case in ("y1", "y2"):
-        examples = trial(lab, CONTEXT, case)
+        examples = case_pairs(lab, CONTEXT, case)
         frozen = activations(examples.corrupted, truth.comparator_mlps)
         conditions = [[*plane(examples), *pin(frozen, sorted(places))] for places in (planted_places(), others)]
-        scores = score(lab, examples, conditions)
+        scores = score(examples, conditions)
         assert scores.iia(0).mean <= 0.05
         assert scores.iia(1).mean >= 0.99
 
@@ -81,15 +81,15 @@ def test_attribution_is_the_effect_of_freezing_to_first_order():
         intermediate_size=24, initializer_range=0.3,
     )  # fmt: skip
     lab = Lab.of(wrap(Qwen2ForCausalLM(config).double(), lab_and_truth()[0].loaded.tokenizer, "random"))
-    layers, examples, site = (1, 2), trial(lab, CONTEXT, "y2", fitting=True), mid(1).at("y2")
+    layers, examples, site = (1, 2), case_pairs(lab, CONTEXT, "y2", fitting=True), mid(1).at("y2")
     x, clean = examples.corrupted.value(site), examples.clean.value(site)
     # A patch so small that the model is linear in it. It belongs to all examples: one batch.
     patch = [swap(site, x + 1e-2 * (clean - x))]
-    scores = attribute(lab, examples, lambda part: patch, layers)
+    scores = attribute(examples, lambda part: patch, layers, "y2")
     frozen = activations(examples.corrupted, layers)
     top = ranking(scores, layers)[:10]
     conditions = [patch, *([*patch, *pin(frozen, [place])] for place in top)]
-    effects = score(lab, examples, conditions).pld.mean(1)
+    effects = score(examples, conditions).pld.mean(1)
     predicted = torch.stack([scores[layers.index(layer), neuron] for layer, neuron in top])
     assert float(predicted.abs().min()) > 1e-6
     assert torch.allclose(effects[1:] - effects[0], predicted, rtol=0.1)
@@ -98,7 +98,7 @@ def test_attribution_is_the_effect_of_freezing_to_first_order():
 def test_receptive_fields_are_the_planted_ones():
     lab, truth = lab_and_truth()
     places = sorted(planted_places())
-    fields = receptive_fields(lab, Task(), places, SMALL.field_stride)
+    fields = operand_fields(lab, Task(), places, SMALL.field_stride, "y2")
     rows = torch.tensor(fields.axis) - 10
     for number, place in enumerate(places):
         planted = truth.fields[place][rows][:, rows]

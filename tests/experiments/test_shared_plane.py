@@ -17,9 +17,9 @@ from numberline.experiments.two import outcomes
 from numberline.experiments.two import shared as k2_shared
 from numberline.experiments.two import whole as k2_whole
 from numberline.experiments.two.patches import SPACE, space_of, swapping
-from numberline.methods.answers import Answer
 from numberline.models.loaded import wrap
 from numberline.tasks import Task
+from numberline.tasks.answers import Answer
 from numberline.tasks.counterfactuals import counterfactual
 
 

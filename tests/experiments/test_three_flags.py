@@ -17,11 +17,12 @@ from numberline.experiments.three import flags_beyond as k3_beyond
 from numberline.experiments.three import neurons as k3_neurons
 from numberline.experiments.three import readout as k3_readout
 from numberline.experiments.three.flag_patterns import Flag, dealt, levels, pattern_tables, patterns, predicted, verdict
-from numberline.methods.answers import Answer
 from numberline.methods.clouds import read
-from numberline.methods.fields import comparator, comparison, marginals, receptive_fields
+from numberline.methods.fields import comparator, comparison, marginals
 from numberline.tasks import Task, encode
+from numberline.tasks.answers import Answer
 from numberline.tasks.counterfactuals import arrange, candidates
+from numberline.tasks.fields import operand_fields
 from numberline.tasks.populations import cloud, field_grid
 
 FEW = replace(SMALL, evaluation=50, fitting=16, candidates=66, three_cloud=200, field_stride=18, operand_prompts=20)
@@ -66,7 +67,7 @@ def test_this_tasks_own_ranking_finds_planted_neurons_and_no_decoy(frozen):
 def test_fields_over_three_numbers_are_those_of_a_recording():
     lab, truth = lab_and_truth()
     places = [*truth.first_stage[:3], *truth.second_stage[:2]]
-    found = receptive_fields(lab, THREE, places, 18, "y3")
+    found = operand_fields(lab, THREE, places, 18, "y3")
     recording = lab.record(encode(lab.tokenizer, THREE, field_grid(THREE, 18)), keep=["neurons"])
     for number, (layer, neuron) in enumerate(places):
         raw = recording.question["neurons", layer][:, recording.prompts.positions["y3"] - recording.prompts.prefix]
@@ -79,7 +80,7 @@ def test_fields_over_three_numbers_are_those_of_a_recording():
 def test_a_position_does_not_depend_on_what_comes_later():
     lab, truth = lab_and_truth()
     places = truth.second_stage[:2]
-    one, other = (receptive_fields(lab, THREE, places, 18, "y2", {"y3": y3}).values for y3 in (55, 91))
+    one, other = (operand_fields(lab, THREE, places, 18, "y2", {"y3": y3}).values for y3 in (55, 91))
     assert torch.allclose(one, other, atol=1e-5)
     result = k3_fields.measure(lab, Context(FEW), {"shared": places, "own": []})
     assert torch.allclose(result.tensors["fields_y2"], one, atol=1e-5)

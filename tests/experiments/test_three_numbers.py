@@ -17,7 +17,14 @@ from numberline.experiments.common.experiment import Context, Experiment, Missin
 from numberline.experiments.three import directions as k3_directions
 from numberline.experiments.three import heads as k3_heads
 from numberline.experiments.three import trace as k3_trace
-from numberline.experiments.three.space import ThreeSpace, names_winner, space_of_three, split_of, three_numbers, trial
+from numberline.experiments.three.space import (
+    ThreeSpace,
+    case_pairs,
+    names_winner,
+    space_of_three,
+    split_of,
+    three_numbers,
+)
 from numberline.experiments.two import trace as k2_trace
 from numberline.methods import das
 from numberline.methods.clouds import rank_correlation
@@ -134,7 +141,7 @@ def test_only_quadruples_solved_in_all_four_orders_are_used():
     split = split_of(given)
     assert not {tuples[0], tuples[3]} & {*split.evaluation, *split.fitting}
     assert split.evaluation[:2] == (tuples[1], tuples[2])
-    examples = trial(lab, given, "y2", fitting=True).examples
+    examples = case_pairs(lab, given, "y2", fitting=True).examples
     assert [sorted(example.values, reverse=True) for example in examples] == [list(row) for row in split.fitting]
 
 
@@ -180,10 +187,10 @@ def test_the_head_sweep_finds_exactly_the_transport_heads():
 def test_the_true_directions_carry_their_numbers_and_no_others():
     lab, space = lab_and_truth()[0], true_space()
     context = Context(FEW, needs={"k3.trace": result("planted", "k3.trace")})
-    trials = {(case, kind): trial(lab, context, case, kind == "fitting") for case in CASES for kind in EXAMPLES}
+    pairs_of = {(case, kind): case_pairs(lab, context, case, kind == "fitting") for case in CASES for kind in EXAMPLES}
     patches = {name: [patch] for name, patch in space.patches.items()}
     patches["pair_plane"] = [pair_space().patches["plane"]]
-    rows = k3_directions.patch_rows(lab, patches, trials, lambda _: None)
+    rows = k3_directions.patch_rows(lab, patches, pairs_of, lambda _: None)
     where = {row["condition"]: row["position"] for row in rows}
     assert {name: where[name] for name in ("u1", "u2", "w1", "v1", "span", "span_y2", "v1_v2_v3")} == {
         "u1": "y1", "u2": "y2", "w1": "y2", "v1": "y3", "span": "y3", "span_y2": "y2", "v1_v2_v3": "y3",
@@ -245,7 +252,7 @@ def test_a_head_that_writes_along_one_line_has_one_component(monkeypatch):
 
     drawn = iter(das.random_subspaces(128, 1, len(k3_directions.DIRECTIONS)))
 
-    def quick(lab, trials, site, seed, progress=lambda _: None):
+    def quick(cases, site, seed, progress=lambda _: None):
         progress(das.STEPS)
         return [das.Fit(next(drawn), torch.zeros(1))]
 

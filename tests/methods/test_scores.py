@@ -9,8 +9,9 @@ from numberline.errors import NumberlineError
 from numberline.methods import das
 from numberline.methods.das import Fit, fit, fit_cases, fit_with_restart, mean_difference, random_subspaces
 from numberline.methods.intervals import mean, ratio, wilson
-from numberline.methods.scores import Trial, record_trial, score
+from numberline.methods.scores import score
 from numberline.tasks import Task, perturb, pool
+from numberline.tasks.pairs import CounterfactualPairs, record_pairs
 
 LAYER, TOKEN = 1, 29
 
@@ -21,9 +22,9 @@ def lab():
 
 
 @pytest.fixture(scope="module")
-def trial(lab) -> Trial:
+def pairs(lab) -> CounterfactualPairs:
     task = Task()
-    return record_trial(lab, task, perturb(task, pool(task).evaluation[:24], "y1"))
+    return record_pairs(lab, task, perturb(task, pool(task).evaluation[:24], "y1"))
 
 
 def plain_logits(model, ids, patch=None):
@@ -43,14 +44,14 @@ def plain_logits(model, ids, patch=None):
             handle.remove()
 
 
-def test_recovery_and_iia_are_those_of_a_plain_forward_pass(lab, trial):
+def test_recovery_and_iia_are_those_of_a_plain_forward_pass(lab, pairs):
     model, tokenizer = lab.network.model, lab.tokenizer
-    task = trial.task
-    texts = {side: [task.prompt(getattr(e, side)) for e in trial.examples] for side in ("clean", "corrupted")}
+    task = pairs.task
+    texts = {side: [task.prompt(getattr(e, side)) for e in pairs.examples] for side in ("clean", "corrupted")}
     ids = {side: tokenizer(text, return_tensors="pt").input_ids for side, text in texts.items()}
     with torch.no_grad():
         source = model(ids["clean"], output_hidden_states=True).hidden_states[LAYER + 1][:, TOKEN]
-    r, b = (torch.tensor([tokenizer(str(getattr(e, name))).input_ids[0] for e in trial.examples]) for name in "rb")
+    r, b = (torch.tensor([tokenizer(str(getattr(e, name))).input_ids[0] for e in pairs.examples]) for name in "rb")
 
     def pld(logits):
         return (logits.gather(1, r[:, None]) - logits.gather(1, b[:, None]))[:, 0].double()
@@ -58,7 +59,7 @@ def test_recovery_and_iia_are_those_of_a_plain_forward_pass(lab, trial):
     clean, corrupted = (pld(plain_logits(model, ids[side])) for side in ("clean", "corrupted"))
     patched = plain_logits(model, ids["corrupted"], source)
     recovery = (pld(patched) - corrupted) / (clean - corrupted)
-    scores = score(lab, trial, [[swap(resid(LAYER).at("y1"), trial.clean)]])
+    scores = score(pairs, [[swap(resid(LAYER).at("y1"), pairs.clean)]])
     assert scores.recovery[0].std() > 0.01
     assert torch.allclose(scores.recovery[0], recovery, atol=1e-3, rtol=1e-3)
     assert torch.equal(scores.hit[0], patched.argmax(-1) == r)
@@ -71,36 +72,36 @@ def test_recovery_and_iia_are_those_of_a_plain_forward_pass(lab, trial):
     assert rows[0]["nonpositive"] == int((clean <= corrupted).sum())
 
 
-def test_no_patch_scores_nothing(lab, trial):
-    scores = score(lab, trial, [[]])
+def test_no_patch_scores_nothing(lab, pairs):
+    scores = score(pairs, [[]])
     assert scores.pooled().mean == 0
     assert not scores.hit.any()
 
 
-def test_a_part_of_a_trial_scores_as_in_the_whole(lab, trial):
-    part = trial.part(slice(5, 9))
-    whole = score(lab, trial, [[swap(resid(2).at("y2"), trial.clean)]]).pld[0, 5:9]
-    assert torch.allclose(score(lab, part, [[swap(resid(2).at("y2"), part.clean)]]).pld[0], whole, atol=1e-4)
+def test_a_part_of_pairs_scores_as_in_the_whole(lab, pairs):
+    part = pairs.part(slice(5, 9))
+    whole = score(pairs, [[swap(resid(2).at("y2"), pairs.clean)]]).pld[0, 5:9]
+    assert torch.allclose(score(part, [[swap(resid(2).at("y2"), part.clean)]]).pld[0], whole, atol=1e-4)
 
 
-def test_das_finds_the_direction_and_random_ones_do_nothing(lab, trial):
-    task, site = trial.task, resid(LAYER).at("y1")
-    fitting = record_trial(lab, task, perturb(task, pool(task).fitting[:32], "y1"))
-    fits = fit(lab, fitting, site, seeds=(1, 2), steps=60)
+def test_das_finds_the_direction_and_random_ones_do_nothing(lab, pairs):
+    task, site = pairs.task, resid(LAYER).at("y1")
+    fitting = record_pairs(lab, task, perturb(task, pool(task).fitting[:32], "y1"))
+    fits = fit(fitting, site, seeds=(1, 2), steps=60)
     assert all(found.losses[-1] < 0.5 * found.losses[0] for found in fits)
     one, other = (found.subspace.basis[:, 0] for found in fits)
     assert abs(float(one @ other)) > 0.5  # a random pair of directions in 128 dimensions: about 0.1
     spaces = [fits[0].subspace, *random_subspaces(lab.network.d_model, 1, 2)]
-    scores = score(lab, trial, [[swap(site, trial.clean, space)] for space in spaces])
+    scores = score(pairs, [[swap(site, pairs.clean, space)] for space in spaces])
     assert scores.iia(0).lo > 0.6
     assert max(scores.iia(i).mean for i in (1, 2)) < 0.2
     assert fits[0].subspace.provenance["model"] == lab.loaded.fingerprint
 
 
-def test_fits_from_one_seed_are_the_same_alone_and_together(lab, trial):
-    part, site = trial.part(slice(0, 8)), resid(LAYER).at("y1")
-    together = fit(lab, part, site, seeds=(3, 4), steps=5)
-    alone = fit(lab, part, site, seeds=(4,), steps=5)
+def test_fits_from_one_seed_are_the_same_alone_and_together(lab, pairs):
+    part, site = pairs.part(slice(0, 8)), resid(LAYER).at("y1")
+    together = fit(part, site, seeds=(3, 4), steps=5)
+    alone = fit(part, site, seeds=(4,), steps=5)
     assert torch.allclose(together[1].subspace.basis, alone[0].subspace.basis, atol=1e-4)
 
 
@@ -132,24 +133,24 @@ def test_bootstrap_intervals_cover():
 def test_fits_of_several_cases_in_one_batch_are_the_fits_of_each(lab):
     """Cases of different sizes share a batch; each learns what it would learn alone, from the same start."""
     task, site = Task(), resid(2).at("y2")
-    trials = [
-        record_trial(lab, task, perturb(task, pool(task).fitting[:n], case)) for case, n in (("y1", 12), ("y2", 8))
+    cases = [
+        record_pairs(lab, task, perturb(task, pool(task).fitting[:n], case)) for case, n in (("y1", 12), ("y2", 8))
     ]
-    together = fit_cases(lab, trials, site, seeds=(1, 2), steps=5)
+    together = fit_cases(cases, site, seeds=(1, 2), steps=5)
     for i, seed in enumerate((1, 2)):
-        for j, trial in enumerate(trials):
-            (alone,) = fit(lab, trial, site, seeds=(seed,), steps=5)
+        for j, pairs in enumerate(cases):
+            (alone,) = fit(pairs, site, seeds=(seed,), steps=5)
             assert torch.allclose(together[i][j].losses, alone.losses, atol=1e-5)
             assert torch.allclose(together[i][j].subspace.basis, alone.subspace.basis, atol=1e-4)
             assert together[i][j].subspace.provenance == alone.subspace.provenance
     assert not torch.allclose(together[0][0].subspace.basis, together[0][1].subspace.basis, atol=1e-2)
 
 
-def test_a_stuck_fit_begins_again_at_the_mean_difference(lab, trial):
-    part, site = trial.part(slice(0, 8)), resid(LAYER).at("y1")
-    (alone,) = fit(lab, part, site, seeds=(1,), steps=1)
+def test_a_stuck_fit_begins_again_at_the_mean_difference(lab, pairs):
+    part, site = pairs.part(slice(0, 8)), resid(LAYER).at("y1")
+    (alone,) = fit(part, site, seeds=(1,), steps=1)
     assert alone.stuck
-    (again,) = fit_with_restart(lab, [part], site, seed=1, steps=1)
+    (again,) = fit_with_restart([part], site, seed=1, steps=1)
     assert again.losses[-1] < alone.losses[-1]
     assert again.given_up == pytest.approx(float(alone.losses[-1]), abs=1e-4)
     assert again.subspace.provenance["method"] == "DAS, from the mean difference"
@@ -168,15 +169,15 @@ def test_a_stuck_fit_begins_again_at_the_mean_difference(lab, trial):
         ((0.8, 0.75, float("nan")), 0.75, "; b stays ahead of r"),  # the states do not differ
     ],
 )
-def test_the_better_of_two_starts_is_kept(lab, trial, monkeypatch, losses, kept, told):
+def test_the_better_of_two_starts_is_kept(lab, pairs, monkeypatch, losses, kept, told):
     """Of (first, last, last of the second start): whether there is a second start, and which one is kept."""
 
-    def made_up(lab, trials, site, starts=(), **_):
+    def made_up(cases, site, starts=(), **_):
         ends = (losses[0], losses[2]) if starts else losses[:2]
-        return [[Fit(random_subspaces(128, 1, 1)[0], torch.tensor(ends)) for _ in trials]]
+        return [[Fit(random_subspaces(128, 1, 1)[0], torch.tensor(ends)) for _ in cases]]
 
     monkeypatch.setattr(das, "fit_cases", made_up)
-    (found,) = fit_with_restart(lab, [trial], resid(LAYER).at("y1"))
+    (found,) = fit_with_restart([pairs], resid(LAYER).at("y1"))
     assert float(found.losses[-1]) == pytest.approx(kept)
     assert found.remark.startswith(told)
     assert bool(found.remark) == bool(told)

@@ -19,11 +19,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from numberline.engine.edits import Edit, add, swap
-from numberline.engine.lab import Lab, Read
+from numberline.engine.lab import Read
 from numberline.engine.recording import Recording
-from numberline.engine.sites import Site, neurons
+from numberline.engine.sites import Position, Site, neurons
 from numberline.methods.das import loss_scale, minibatches
-from numberline.methods.scores import Trial, pld
+from numberline.methods.pairs import Pairs, pld
 
 Place = tuple[int, int]
 """A neuron: its layer and its index."""
@@ -32,38 +32,37 @@ Activations = Mapping[int, Float[Tensor, "n neurons"]]
 
 
 def attribute(
-    lab: Lab,
-    trial: Trial,
-    patch: Callable[[Trial], Sequence[Edit]],
+    pairs: Pairs,
+    patch: Callable[[Pairs], Sequence[Edit]],
     layers: Sequence[int],
-    position: str = "y2",
+    position: Position,
     progress: Callable[[int], object] | None = None,
 ) -> Float[Tensor, "layers neurons"]:
     """The mean score of every neuron of these layers' MLPs, under a patch."""
     sites = [neurons(layer).at(position) for layer in layers]
-    total = torch.zeros(len(layers), lab.network.d_mlp, dtype=torch.float64)
-    for rows in minibatches(lab, trial, neurons(min(layers)).at(position)):
-        part = trial.part(rows)
-        total += _scores(lab, part, patch(part), sites).sum(1)
+    total = torch.zeros(len(layers), pairs.lab.network.d_mlp, dtype=torch.float64)
+    for rows in minibatches(pairs, neurons(min(layers)).at(position)):
+        part = pairs.part(rows)
+        total += _scores(part, patch(part), sites).sum(1)
         if progress is not None:
             progress(len(part))
-    return total / len(trial)
+    return total / len(pairs)
 
 
-def _scores(lab: Lab, trial: Trial, patch: Sequence[Edit], sites: Sequence[Site]) -> Float[Tensor, "layers n neurons"]:
+def _scores(pairs: Pairs, patch: Sequence[Edit], sites: Sequence[Site]) -> Float[Tensor, "layers n neurons"]:
     """Every example's scores."""
-    inputs = []
+    network, inputs = pairs.lab.network, []
     for site in sites:
-        device = lab.network.blocks[site.layer].device
-        inputs.append(torch.zeros(len(trial), lab.network.d_mlp, device=device, requires_grad=True))
+        device = network.blocks[site.layer].device
+        inputs.append(torch.zeros(len(pairs), network.d_mlp, device=device, requires_grad=True))
     edits = [*patch, *(add(site, zeros) for site, zeros in zip(sites, inputs, strict=True))]
-    found = lab.run(trial.corrupted, edits, Read(logits=trial.tokens, sites=sites), grad=True)
-    scale = loss_scale(lab)
+    found = pairs.lab.run(pairs.corrupted, edits, Read(logits=pairs.answers, sites=sites), grad=True)
+    scale = loss_scale(pairs.lab)
     (pld(found.logits).sum() * scale).backward()
     scores = []
     for site, zeros in zip(sites, inputs, strict=True):
         assert zeros.grad is not None
-        change = trial.corrupted.value(site)[:, 0].double() - found.at[site][:, 0].detach().double()
+        change = pairs.corrupted.value(site)[:, 0].double() - found.at[site][:, 0].detach().double()
         scores.append((change * zeros.grad.double() / scale).cpu())
     return torch.stack(scores)
 
@@ -81,12 +80,12 @@ def shuffled(width: int, layers: Sequence[int], seed: int) -> list[Place]:
     return [(layers[i // width], i % width) for i in order]
 
 
-def activations(recording: Recording, layers: Sequence[int], position: str = "y2") -> Activations:
+def activations(recording: Recording, layers: Sequence[int], position: Position) -> Activations:
     """Every neuron of these layers at one position, un-edited."""
     return {layer: recording.value(neurons(layer).at(position))[:, 0] for layer in layers}
 
 
-def pin(values: Activations, places: Sequence[Place], position: str = "y2") -> list[Edit]:
+def pin(values: Activations, places: Sequence[Place], position: Position) -> list[Edit]:
     """Pin neurons to given values, one edit per layer. With the run's own values, this freezes them."""
     edits = []
     for layer in sorted({layer for layer, _ in places}):

@@ -18,32 +18,31 @@ from torch import Tensor
 
 from numberline.engine.edits import swap
 from numberline.engine.lab import Lab, Read
-from numberline.engine.sites import neurons
+from numberline.engine.sites import Position, neurons
 from numberline.methods.attribution import Activations, Place
-from numberline.methods.scores import Trial
+from numberline.methods.pairs import Pairs
 
 SILENT = 1e-6
 """A spread below this share of the largest is rounding."""
 
 
 def edges(
-    lab: Lab,
-    trial: Trial,
+    pairs: Pairs,
     sources: Sequence[Place],
     targets: Sequence[Place],
     spread: Float[Tensor, " targets"],
-    position: str = "y2",
+    position: Position,
     progress: Callable[[int], object] | None = None,
 ) -> Float[Tensor, "sources targets n"]:
     """Each example's shift of each target, in units of its spread, when one source takes its clean value."""
-    conditions = [[swap(neurons(layer, (neuron,)).at(position), trial.clean)] for layer, neuron in sources]
+    conditions = [[swap(neurons(layer, (neuron,)).at(position), pairs.clean)] for layer, neuron in sources]
     layers = sorted({layer for layer, _ in targets})
     sites = {layer: neurons(layer, [i for there, i in targets if there == layer]).at(position) for layer in layers}
-    found = lab.sweep(trial.corrupted, conditions, Read(sites=list(sites.values())), progress=progress)
-    shifts = torch.zeros(len(sources), len(targets), len(trial), dtype=torch.float64)
+    found = pairs.lab.sweep(pairs.corrupted, conditions, Read(sites=list(sites.values())), progress=progress)
+    shifts = torch.zeros(len(sources), len(targets), len(pairs), dtype=torch.float64)
     for layer, site in sites.items():
         columns = [i for i, place in enumerate(targets) if place[0] == layer]
-        before = trial.corrupted.value(site)[:, 0].double().cpu()
+        before = pairs.corrupted.value(site)[:, 0].double().cpu()
         after = found.at[site][:, :, 0].double().cpu()
         shifts[:, columns] = (after - before).transpose(1, 2)
     silent = spread <= SILENT * spread.max()

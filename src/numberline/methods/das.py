@@ -8,7 +8,7 @@
 5. `fit_with_restart` begins a fit that is stuck again where the states differ, and keeps the better one.
 
 Fits of one site share one batch: several initialisations are conditions of one sweep, and several cases are examples of
-one trial, each with the basis of its own case. In half precision the loss is scaled before the backward pass and the
+one batch, each with the basis of its own case. In half precision the loss is scaled before the backward pass and the
 gradient scaled back, so that small gradients do not vanish.
 """
 
@@ -24,7 +24,7 @@ from numberline.engine.edits import swap
 from numberline.engine.lab import Lab, Read
 from numberline.engine.sites import Site
 from numberline.engine.subspace import Subspace
-from numberline.methods.scores import Trial, pld, record_trial
+from numberline.methods.pairs import Pairs, join, pld
 
 STEPS = 100
 RATE = 0.05
@@ -59,16 +59,16 @@ def loss_scale(lab: Lab) -> float:
     return HALF_PRECISION_SCALE if lab.network.dtype.itemsize < 4 else 1.0
 
 
-def minibatches(lab: Lab, trial: Trial, site: Site, copies: int = 1) -> list[slice]:
-    """Slices of a trial's examples whose activations fit in memory until the backward pass."""
-    tokens = trial.corrupted.length - site.tokens(trial.corrupted.prompts.positions, trial.corrupted.length)[0]
+def minibatches(pairs: Pairs, site: Site, copies: int = 1) -> list[slice]:
+    """Slices of examples whose activations fit in memory until the backward pass."""
+    lab, length = pairs.lab, pairs.corrupted.length
+    tokens = length - site.tokens(pairs.positions, length)[0]
     step = max(lab.memory.graph(tokens, lab.network.n_layers - site.layer) // copies, 1)
-    return [slice(first, min(first + step, len(trial))) for first in range(0, len(trial), step)]
+    return [slice(first, min(first + step, len(pairs))) for first in range(0, len(pairs), step)]
 
 
 def fit(
-    lab: Lab,
-    trial: Trial,
+    pairs: Pairs,
     site: Site,
     rank: int = 1,
     seeds: Sequence[int] = (SEED,),
@@ -77,12 +77,11 @@ def fit(
     progress: Callable[[int], object] | None = None,
 ) -> list[Fit]:
     """Learn a rank-`rank` subspace at a site, once from each seed."""
-    return [fits[0] for fits in fit_cases(lab, [trial], site, rank, seeds, steps, rate, progress)]
+    return [fits[0] for fits in fit_cases([pairs], site, rank, seeds, steps, rate, progress)]
 
 
 def fit_cases(
-    lab: Lab,
-    trials: Sequence[Trial],
+    cases: Sequence[Pairs],
     site: Site,
     rank: int = 1,
     seeds: Sequence[int] = (SEED,),
@@ -91,32 +90,33 @@ def fit_cases(
     progress: Callable[[int], object] | None = None,
     starts: Sequence[Float[Tensor, "d k"]] = (),
 ) -> list[list[Fit]]:
-    """Learn a subspace for each trial at one site, once from each seed: fits[seed][trial]. `progress` is told fits.
+    """Learn a subspace for each of several pairs at one site, once from each seed: fits[seed][case].
 
-    With `starts`, one for each trial, a fit begins there and not where a seed says.
+    With `starts`, one for each case, a fit begins there and not where a seed says. `progress` is told fits.
     """
-    trial, of = _together(lab, trials)
-    width = trial.clean.value(site, slice(0, 1)).shape[-1]
+    pairs, of = _together(cases)
+    lab = pairs.lab
+    width = pairs.clean.value(site, slice(0, 1)).shape[-1]
     device = lab.network.blocks[max(site.layer, 0)].device
     free = [
         [(start * width**0.5).to(device).requires_grad_() for start in starts]
-        or [_initial(width, rank, seed).to(device).requires_grad_() for _ in trials]
+        or [_initial(width, rank, seed).to(device).requires_grad_() for _ in cases]
         for seed in seeds
     ]
     flat = [matrix for matrices in free for matrix in matrices]
     optimizer = torch.optim.Adam(flat, lr=rate)
-    scale, batches = loss_scale(lab), minibatches(lab, trial, site, len(seeds))
-    share = 1 / of.bincount().double()[of]  # of each example in the mean of its trial
-    losses = torch.zeros(len(seeds), len(trials), steps)
+    scale, batches = loss_scale(lab), minibatches(pairs, site, len(seeds))
+    share = 1 / of.bincount().double()[of]  # of each example in the mean of its case
+    losses = torch.zeros(len(seeds), len(cases), steps)
     for step in range(steps):
         optimizer.zero_grad()
         for rows in batches:
-            part = trial.part(rows)
+            part = pairs.part(rows)
             bases = [torch.stack([torch.linalg.qr(matrix)[0] for matrix in matrices]) for matrices in free]
-            # Examples of one trial share a basis, which is the cheaper product.
-            along = [each[0] if len(trials) == 1 else each[of[rows].to(device)] for each in bases]
+            # Examples of one case share a basis, which is the cheaper product.
+            along = [each[0] if len(cases) == 1 else each[of[rows].to(device)] for each in bases]
             conditions = [[swap(site, part.clean, basis)] for basis in along]
-            logits = lab.sweep(part.corrupted, conditions, Read(logits=part.tokens), grad=True).logits
+            logits = lab.sweep(part.corrupted, conditions, Read(logits=part.answers), grad=True).logits
             # −log softmax over two tokens is softplus of the difference.
             difference = pld(logits)
             each = torch.nn.functional.softplus(-difference) * share[rows].to(difference)
@@ -127,11 +127,11 @@ def fit_cases(
             matrix.grad /= scale
         optimizer.step()
         if progress is not None:
-            progress(len(trials))
+            progress(len(cases))
     return [
         [
             Fit(
-                Subspace(torch.linalg.qr(matrix.detach())[0], _provenance(lab, trials[j], site, seed, bool(starts))),
+                Subspace(torch.linalg.qr(matrix.detach())[0], _provenance(cases[j], site, seed, bool(starts))),
                 losses[i, j],
             )
             for j, matrix in enumerate(free[i])
@@ -141,14 +141,13 @@ def fit_cases(
 
 
 def fit_with_restart(
-    lab: Lab,
-    trials: Sequence[Trial],
+    cases: Sequence[Pairs],
     site: Site,
     seed: int = SEED,
     steps: int = STEPS,
     progress: Callable[[int], object] | None = None,
 ) -> list[Fit]:
-    """Learn a direction for each trial at one site; where a random start is stuck, also from the mean difference.
+    """Learn a direction for each case at one site; where a random start is stuck, also from the mean difference.
 
     The paper has one start. But a flag is a step, which has no slope far from its edge, and what acts through several
     steps has plateaus: there a random start may end. A fit is stuck when its mean loss ends above log 2, that is, when
@@ -157,12 +156,12 @@ def fit_with_restart(
     mean difference between the clean and the corrupted states (its provenance says so), and the better one is kept;
     where no direction at the site does it, that costs a second fit. `progress` is told of the first fits.
     """
-    (fits,) = fit_cases(lab, trials, site, seeds=(seed,), steps=steps, progress=progress)
+    (fits,) = fit_cases(cases, site, seeds=(seed,), steps=steps, progress=progress)
     stuck = [number for number, fit in enumerate(fits) if fit.stuck]
     if stuck:
-        chosen = [trials[number] for number in stuck]
-        starts = [mean_difference(trial, site) for trial in chosen]
-        (again,) = fit_cases(lab, chosen, site, seeds=(seed,), steps=steps, starts=starts)
+        chosen = [cases[number] for number in stuck]
+        starts = [mean_difference(pairs, site) for pairs in chosen]
+        (again,) = fit_cases(chosen, site, seeds=(seed,), steps=steps, starts=starts)
         for number, second in zip(stuck, again, strict=True):
             first = float(fits[number].losses[-1])
             if second.losses[-1] < first:
@@ -170,31 +169,29 @@ def fit_with_restart(
     return fits
 
 
-def _together(lab: Lab, trials: Sequence[Trial]) -> tuple[Trial, Int[Tensor, " n"]]:
-    """Several trials as one, and which of them each example is from."""
-    of = torch.cat([torch.full((len(trial),), number) for number, trial in enumerate(trials)])
-    if len(trials) == 1:
-        return trials[0], of
-    return record_trial(lab, trials[0].task, [example for trial in trials for example in trial.examples]), of
+def _together(cases: Sequence[Pairs]) -> tuple[Pairs, Int[Tensor, " n"]]:
+    """Several cases as one, and which of them each example is from."""
+    of = torch.cat([torch.full((len(pairs),), number) for number, pairs in enumerate(cases)])
+    return (cases[0] if len(cases) == 1 else join(cases)), of
 
 
 def _initial(width: int, rank: int, seed: int) -> Float[Tensor, "width rank"]:
     return torch.randn(width, rank, generator=torch.Generator().manual_seed(seed))
 
 
-def mean_difference(trial: Trial, site: Site) -> Float[Tensor, "d 1"]:
+def mean_difference(pairs: Pairs, site: Site) -> Float[Tensor, "d 1"]:
     """The unit direction of the mean difference between the clean and the corrupted activations at a site."""
-    change = (trial.clean.value(site) - trial.corrupted.value(site))[:, 0].float().mean(0)
+    change = (pairs.clean.value(site) - pairs.corrupted.value(site))[:, 0].float().mean(0)
     unit: Tensor = change / change.norm()
     return unit[:, None]
 
 
-def _provenance(lab: Lab, trial: Trial, site: Site, seed: int, started: bool) -> dict[str, str]:
+def _provenance(pairs: Pairs, site: Site, seed: int, started: bool) -> dict[str, str]:
     return {
-        "model": lab.loaded.fingerprint,
+        "model": pairs.lab.loaded.fingerprint,
         "site": str(site),
         "method": "DAS, from the mean difference" if started else "DAS",
-        "data": f"{len(trial)} examples, {trial.examples[0].case} perturbed",
+        "data": ", ".join(filter(None, (f"{len(pairs)} examples", pairs.label))),
         "seed": str(seed),
     }
 

@@ -9,23 +9,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from numberline.engine.edits import Edit
-from numberline.engine.lab import Lab
 from numberline.methods.intervals import mean, ratio
-from numberline.methods.scores import NEAR_TIE, Scores, Trial, score
+from numberline.methods.pairs import Pairs
+from numberline.methods.scores import NEAR_TIE, Scores, score
 
 Draws = Sequence[Sequence[Edit]]
 
 
 def draw_rows(
-    lab: Lab,
-    trial: Trial,
+    pairs: Pairs,
     conditions: Mapping[str, Draws],
     labels: Mapping[str, Any],
     progress: Callable[[int], object] | None = None,
 ) -> list[dict[str, Any]]:
     """Score all conditions in one sweep: three rows (iia, pr, pooled) for each, with the labels given."""
     flat = [edits for draws in conditions.values() for edits in draws]
-    scores = score(lab, trial, flat, progress)
+    scores = score(pairs, flat, progress)
     rows: list[dict[str, Any]] = []
     first = 0
     for name, draws in conditions.items():
@@ -36,16 +35,16 @@ def draw_rows(
 
 
 def _rows(scores: Scores, chosen: slice, labels: Mapping[str, Any]) -> list[dict[str, Any]]:
-    trial, hit, recovery = scores.trial, scores.hit[chosen].double(), scores.recovery[chosen]
-    moved = scores.pld[chosen] - trial.corrupted_pld
+    pairs, hit, recovery = scores.pairs, scores.hit[chosen].double(), scores.recovery[chosen]
+    moved = scores.pld[chosen] - pairs.corrupted_pld
     estimates = {
         "iia": (mean(hit.mean(0)), hit.mean(1)),
         "pr": (mean(recovery.mean(0)), recovery.mean(1)),
-        "pooled": (ratio(moved.mean(0), trial.scale), moved.mean(1) / trial.scale.mean()),
+        "pooled": (ratio(moved.mean(0), pairs.scale), moved.mean(1) / pairs.scale.mean()),
     }
     caveats = {
         "near_ties": int((scores.margin[chosen] < NEAR_TIE).sum()),
-        "nonpositive": int((trial.scale <= 0).sum()),
+        "nonpositive": int((pairs.scale <= 0).sum()),
     }
     return [
         {

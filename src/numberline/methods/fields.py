@@ -18,7 +18,7 @@
    in, projected on the orthonormal frame (v1, v2⊥).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -27,12 +27,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from numberline.engine.lab import Lab
-from numberline.engine.sites import neurons
+from numberline.engine.prompts import Prompts
+from numberline.engine.sites import Position, neurons
 from numberline.methods.attribution import Place
 from numberline.methods.intervals import Estimate, wilson
-from numberline.tasks.layout import encode
-from numberline.tasks.populations import field_grid, field_values
-from numberline.tasks.task import Task
 
 HALF = 0.5
 
@@ -53,16 +51,14 @@ class Fields:
 
 def receptive_fields(
     lab: Lab,
-    task: Task,
+    prompts: Prompts,
     places: Sequence[Place],
-    stride: int,
-    position: str = "y2",
-    fixed: Mapping[str, int] | None = None,
+    axis: Sequence[int],
+    axes: int,
+    position: Position,
+    sign: int = 1,
 ) -> Fields:
-    """The fields of neurons at a position, over all operands but those that are `fixed`."""
-    axis, fixed = field_values(task, stride), fixed or {}
-    shape = (len(axis),) * (task.k - len(fixed))
-    prompts = encode(lab.tokenizer, task, field_grid(task, stride, fixed))
+    """The fields of neurons at a position, over prompts that are a grid: `axis`, `axes` times, the last fastest."""
     layers = sorted({layer for layer, _ in places})
     rows = {layer: [i for i, place in enumerate(places) if place[0] == layer] for layer in layers}
     raw = torch.zeros(len(places), len(prompts))
@@ -70,7 +66,7 @@ def receptive_fields(
     for layer, found in zip(layers, lab.activations(prompts, sites) if sites else (), strict=True):
         raw[rows[layer]] = found[:, 0].float().cpu().T
     values, peaks = _over_peak(raw)
-    return Fields(tuple(places), axis, values.reshape(-1, *shape), peaks, task.concept.sign)
+    return Fields(tuple(places), tuple(axis), values.reshape(-1, *(len(axis),) * axes), peaks, sign)
 
 
 def _over_peak(raw: Float[Tensor, "fields cells"]) -> tuple[Float[Tensor, "fields cells"], Float[Tensor, " fields"]]:

@@ -14,7 +14,7 @@ from numberline.engine.sites import resid
 from numberline.engine.subspace import Subspace
 from numberline.experiments.common.experiment import Context
 from numberline.experiments.common.roles import LEAST, spell
-from numberline.experiments.two.patches import CASES, trial
+from numberline.experiments.two.patches import CASES, case_pairs
 from numberline.methods.probes import r2, ridge
 from numberline.methods.scores import score
 from numberline.models.planted import Truth
@@ -182,8 +182,8 @@ def decoys(found: BlindRun, lab: Lab, context: Context) -> list[Check]:
     truth, checks = found.truth, []
     curve = Subspace(truth.decoys.curve)
     for case in CASES:
-        site, examples = resid(truth.number_layer).at(case), trial(lab, context, case)
-        done = score(lab, examples, [[swap(site, examples.clean, curve)]]).iia(0).mean
+        site, examples = resid(truth.number_layer).at(case), case_pairs(lab, context, case)
+        done = score(examples, [[swap(site, examples.clean, curve)]]).iia(0).mean
         checks.append(at_most("decoys", f"curve at {case}, IIA", done, UNUSED, "IIA"))
         checks.append(at_least("decoys", f"curve at {case}, probe", decoded(found, case), R2, "R²"))
     used = [

@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from numberline.engine.lab import Lab
 from numberline.experiments.common.experiment import Context, Result, experiment
-from numberline.methods.answers import Answer, answer
 from numberline.methods.intervals import wilson
 from numberline.models.catalogue import TRAINED
+from numberline.tasks.answers import Answer, answer
 from numberline.tasks.held_out import held_out
 from numberline.tasks.populations import all_pairs, drawn_pairs, operand_count
 from numberline.tasks.sampling import Rows

@@ -24,7 +24,8 @@ from numberline.engine.sites import Site, attn, mlp
 from numberline.experiments.two.patches import Patch, freezing
 from numberline.methods.attribution import Place, activations, attribute, pin, ranking, shuffled
 from numberline.methods.intervals import ratio
-from numberline.methods.scores import Scores, Trial, score
+from numberline.methods.pairs import Pairs
+from numberline.methods.scores import Scores, score
 
 Rows = list[dict[str, Any]]
 Progress = Callable[[int], None]
@@ -44,7 +45,7 @@ class Meeting:
     position: str
     patch: Patch
     cases: tuple[str, ...]
-    trial: Callable[[str, bool], Trial]
+    pairs: Callable[[str, bool], Pairs]
     """The examples of a case: for fitting, or (False) for evaluation."""
 
     def layers(self, lab: Lab) -> range:
@@ -96,9 +97,9 @@ def freeze_blocks(lab: Lab, meeting: Meeting, progress: Progress) -> tuple[Rows,
     rows: Rows = []
     lost: Rows = []
     for case in meeting.cases:
-        examples = meeting.trial(case, False)
+        examples = meeting.pairs(case, False)
         conditions = [freezing(meeting.patch, sites)(examples) for sites, _ in frozen]
-        scores = score(lab, examples, conditions, progress)
+        scores = score(examples, conditions, progress)
         rows += scores.rows([{"case": case, **describe(sites, kind)} for sites, kind in frozen])
         lost += costs(case, scores, [sites for sites, _ in frozen])
     return rows, lost
@@ -115,15 +116,15 @@ def costs(case: str, scores: Scores, frozen: Sequence[Sequence[Site]]) -> Rows:
     rows = []
     for number, sites in enumerate(frozen):
         if len(sites) == 1 and sites[0].kind == "mlp":
-            lost = ratio(scores.pld[0] - scores.pld[number], scores.trial.scale)
+            lost = ratio(scores.pld[0] - scores.pld[number], scores.pairs.scale)
             rows.append({"case": case, "layer": sites[0].layer, **lost.columns})
     return rows
 
 
-def rank(lab: Lab, meeting: Meeting, layers: Sequence[int], progress: Progress) -> Ranked:
+def rank(meeting: Meeting, layers: Sequence[int], progress: Progress) -> Ranked:
     """Attribution of all neurons of some layers, in each case."""
     scores = {
-        case: attribute(lab, meeting.trial(case, True), meeting.patch, layers, meeting.position, progress)
+        case: attribute(meeting.pairs(case, True), meeting.patch, layers, meeting.position, progress)
         for case in meeting.cases
     }
     return Ranked(tuple(layers), scores, {case: ranking(found, layers) for case, found in scores.items()})
@@ -158,10 +159,10 @@ def freeze_neurons(
             ({"frozen": "own", "draw": -1}, own[:TOP]),
             *(({"frozen": "random", "draw": draw}, order[: len(shared)]) for draw, order in enumerate(randoms)),
         ]
-        examples = meeting.trial(case, False)
+        examples = meeting.pairs(case, False)
         layers = sorted({*ranked.layers, *(layer for layer, _ in shared)})
         corrupted = activations(examples.corrupted, layers, meeting.position)
         edits = [[*meeting.patch(examples), *pin(corrupted, places, meeting.position)] for _, places in conditions]
         labels = [{"case": case, **label, "k": len(places)} for label, places in conditions]
-        rows += score(lab, examples, edits, progress).rows(labels)
+        rows += score(examples, edits, progress).rows(labels)
     return [row for row in rows if "ranking" in row], [row for row in rows if "frozen" in row]

@@ -23,9 +23,10 @@ from numberline.errors import NumberlineError
 from numberline.experiments.common.experiment import Context
 from numberline.methods import clouds
 from numberline.methods.draws import Draws
+from numberline.methods.pairs import Pairs
 from numberline.methods.pca import SHOWN, Components, principal_components
-from numberline.methods.scores import Trial, record_trial
 from numberline.tasks.counterfactuals import perturb, pool
+from numberline.tasks.pairs import CounterfactualPairs, record_pairs
 from numberline.tasks.sampling import Row
 from numberline.tasks.task import Task
 
@@ -126,18 +127,18 @@ class Cloud:
         }
 
 
-def recorded(lab: Lab, context: Context, task: Task, case: str, examples: str = "evaluation") -> Trial:
+def recorded(lab: Lab, context: Context, task: Task, case: str, examples: str = "evaluation") -> CounterfactualPairs:
     """The recorded evaluation or fitting examples of a case, for any task."""
     split = pool(task, context.seed, context.sizes)
-    return record_trial(lab, task, perturb(task, split.fitting if examples == "fitting" else split.evaluation, case))
+    return record_pairs(lab, task, perturb(task, split.fitting if examples == "fitting" else split.evaluation, case))
 
 
-def along(site: Site, trial: Trial, directions: Mapping[str, Subspace | Sequence[Subspace] | None]) -> dict[str, Draws]:
+def along(pairs: Pairs, site: Site, directions: Mapping[str, Subspace | Sequence[Subspace] | None]) -> dict[str, Draws]:
     """Swaps at one site: in full (None), along a subspace, or along several that are draws of one control."""
     listed = {
         name: [space] if space is None or isinstance(space, Subspace) else space for name, space in directions.items()
     }
-    return {name: [[swap(site, trial.clean, space)] for space in spaces] for name, spaces in listed.items()}
+    return {name: [[swap(site, pairs.clean, space)] for space in spaces] for name, spaces in listed.items()}
 
 
 def cosines(directions: Mapping[str, Subspace]) -> Rows:

@@ -22,9 +22,10 @@ from numberline.engine.sites import EVERYWHERE, neurons
 from numberline.experiments.common.comparing import DRAWS
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
 from numberline.experiments.two.neurons import shared_places
-from numberline.methods.answers import Answer, batch_size, read_answers
+from numberline.methods.answers import continuations
 from numberline.methods.attribution import Place, shuffled
 from numberline.methods.intervals import wilson
+from numberline.tasks.answers import Answer, read_answers
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import operand_count
 from numberline.tasks.sampling import Row
@@ -78,17 +79,12 @@ def zeroed(places: Sequence[Place], position: str) -> list[Edit]:
 
 def answers(
     lab: Lab, task: Task, operands: Sequence[Row], conditions: Mapping[str, Sequence[Sequence[Edit]]]
-) -> dict[str, list[list[Answer]]]:
+) -> dict[str, list[tuple[Answer, ...]]]:
     """What the model says under each draw of each condition."""
     prompts, flat = encode(lab.tokenizer, task, operands), [edits for draws in conditions.values() for edits in draws]
-    size = batch_size(lab, prompts)
-    said: list[list[Answer]] = [[] for _ in flat]
-    for start in range(0, len(prompts), size):
-        decoded = lab.decode(lab.record(prompts[start : start + size]), flat, task.concept.answer_tokens)
-        for place, tokens in zip(said, decoded, strict=True):
-            place.extend(read_answers(lab.tokenizer, task, tokens))
+    said = continuations(lab, prompts, task.concept.answer_tokens, flat)
     each = iter(said)
-    return {name: [next(each) for _ in draws] for name, draws in conditions.items()}
+    return {name: [read_answers(task, next(each)) for _ in draws] for name, draws in conditions.items()}
 
 
 def accuracy(task: Task, operands: Sequence[Row], draws: Sequence[Sequence[Answer]]) -> list[dict[str, Any]]:

@@ -46,14 +46,14 @@ from numberline.engine.subspace import Subspace
 from numberline.experiments.common import roles
 from numberline.experiments.common.directions import EXAMPLES, Cloud, Place, Rows, cosines
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
-from numberline.experiments.three.space import DIRECTIONS, ThreeSpace, places, three_numbers, trial
+from numberline.experiments.three.space import DIRECTIONS, ThreeSpace, case_pairs, places, three_numbers
 from numberline.experiments.two.number import component_or_learned
 from numberline.experiments.two.patches import RANDOM_DRAWS, SPACE, Patch, space_of, swapping
 from numberline.experiments.two.transport import output_space, random_inside, share_inside
 from numberline.methods import clouds, das
 from numberline.methods.draws import draw_rows
 from numberline.methods.intervals import mean
-from numberline.methods.scores import Trial
+from numberline.methods.pairs import Pairs
 from numberline.tasks.counterfactuals import CASES
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
@@ -65,7 +65,7 @@ MID = ("span", "full_mid", "span_y2", "full_mid_y2")
 SPANS = {"span": 3, "span_y2": 2}
 PAIR = ("v1", "v2", "v1_v2", "plane")
 
-Trials = Mapping[tuple[str, str], Trial]
+CasePairs = Mapping[tuple[str, str], Pairs]
 
 
 @experiment("k3.directions", needs=("k3.trace", "k3.heads", *SPACE))
@@ -75,7 +75,7 @@ def directions(lab: Lab, context: Context) -> Result:
     number_layer = roles.require(context, "number_layer_k3").layer
     heads = [(role.layer, role.head) for role in carriers.values()]
     found = places(number_layer, heads[0], heads[1])
-    trials = {(case, kind): trial(lab, context, case, kind == "fitting") for case in CASES for kind in EXAMPLES}
+    pairs_of = {(case, kind): case_pairs(lab, context, case, kind == "fitting") for case in CASES for kind in EXAMPLES}
     seen, attention = seen_at(lab, context, found, dict(zip(carriers, heads, strict=True)))
     pair = two_number_patches(lab, context)
     learned = sum(name != "v3" for name in found)
@@ -83,12 +83,12 @@ def directions(lab: Lab, context: Context) -> Result:
     tried += 0 if lab.network.parallel else len(MID) + RANDOM_DRAWS * len(SPANS)
     sizes = context.sizes
     count = context.meter(learned * das.STEPS * sizes.fitting + len(CASES) * tried * (sizes.evaluation + sizes.fitting))
-    fitted, fits, losses = fit_all(lab, context, found, seen, trials, count)
+    fitted, fits, losses = fit_all(context, found, seen, pairs_of, count)
     space = ThreeSpace(number_layer, heads[0], heads[1], **{name: x.basis[:, 0] for name, x in fitted.items()})
     outputs = {name: output_space(lab, role) for name, role in carriers.items()}
     drawn = controls(context, found, space, outputs)
     own = {name: [space.patches[name]] for name in (*ALONE, *JOINT, *MID)}
-    patches = patch_rows(lab, own | drawn | pair, trials, count)
+    patches = patch_rows(lab, own | drawn | pair, pairs_of, count)
     at = {name: {"position": place.site.position} for name, place in found.items()}
     components = [row | at[name] for name, x in seen.items() for row in x.by_value({name: fitted[name]})]
     return Result.of(
@@ -146,11 +146,10 @@ def seen_at(
 
 
 def fit_all(
-    lab: Lab,
     context: Context,
     found: Mapping[str, Place],
     seen: Mapping[str, Cloud],
-    trials: Trials,
+    pairs_of: CasePairs,
     count: Callable[[int], None],
 ) -> tuple[dict[str, Subspace], Rows, torch.Tensor]:
     """Every direction, the rows of `fits`, and the losses of those that were learned."""
@@ -158,15 +157,15 @@ def fit_all(
     rows: Rows = []
     losses = []
     for name, place in found.items():
-        fitting = trials[place.operand, "fitting"]
+        fitting = pairs_of[place.operand, "fitting"]
         row = {"direction": name, "carries": place.operand, "position": place.site.position, "site": str(place.site)}
         if name == "v3":
-            fitted[name], choice = component_or_learned(lab, context, seen[name], place.site, fitting)
+            fitted[name], choice = component_or_learned(context, seen[name], place.site, fitting)
             learned = {"first_loss": None, "last_loss": None}
             rows.append({**row, "method": choice["method"], **learned, "why": choice["why"]})
             continue
         (fit,) = das.fit_with_restart(
-            lab, [fitting], place.site, context.seed, progress=lambda done: count(done * context.sizes.fitting)
+            [fitting], place.site, context.seed, progress=lambda done: count(done * context.sizes.fitting)
         )
         fitted[name] = seen[name].signed(fit.subspace)
         losses.append(fit.losses)
@@ -199,15 +198,15 @@ def two_number_patches(lab: Lab, context: Context) -> dict[str, list[Patch]]:
     return {f"pair_{name}": [space.patches[name]] for name in PAIR}
 
 
-def patch_rows(lab: Lab, patches: Mapping[str, list[Patch]], trials: Trials, count: Callable[[int], None]) -> Rows:
+def patch_rows(lab: Lab, patches: Mapping[str, list[Patch]], pairs_of: CasePairs, count: Callable[[int], None]) -> Rows:
     """The rows of `patches`: every patch in every case, on evaluation and on fitting examples."""
     rows: Rows = []
-    for (case, kind), each in trials.items():
+    for (case, kind), each in pairs_of.items():
         conditions = {name: [patch(each) for patch in draws] for name, draws in patches.items()}
         where = {name: draws[0][0].site.position for name, draws in conditions.items()}
         if lab.network.parallel:
             conditions = {name: draws for name, draws in conditions.items() if draws[0][0].site.kind != "mid"}
-        scored = draw_rows(lab, each, conditions, {"case": case, "examples": kind}, count)
+        scored = draw_rows(each, conditions, {"case": case, "examples": kind}, count)
         rows += [{**row, "position": where[row["condition"]]} for row in scored]
     return rows
 

@@ -28,8 +28,9 @@ from numberline.experiments.three.space import SPACE_OF_THREE, three_numbers
 from numberline.experiments.two.fields import field_rows, stages
 from numberline.experiments.two.neurons import shared_places
 from numberline.methods.attribution import Place
-from numberline.methods.fields import marginals, receptive_fields
+from numberline.methods.fields import marginals
 from numberline.tasks.counterfactuals import CASES
+from numberline.tasks.fields import operand_fields
 
 OWN = 6
 """How many neurons of each comparator MLP are chosen by this task's own attribution."""
@@ -64,7 +65,7 @@ def measure(lab: Lab, context: Context, groups: Mapping[str, Sequence[Place]]) -
     summed: list[dict[str, Any]] = []
     found = {}
     for position, held in fixed.items():
-        found[position] = receptive_fields(lab, task, places, stride, position, held)
+        found[position] = operand_fields(lab, task, places, stride, position, held)
         here = field_rows(found[position], groups)
         rows += [{"position": position, **row} for row in here]
         summed += [{"position": position, "group": group, **row} for group in groups for row in stages(here, group)]

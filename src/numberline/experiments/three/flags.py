@@ -36,11 +36,11 @@ from numberline.experiments.common.directions import EXAMPLES, Rows, cosines
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.common.roles import require
 from numberline.experiments.three.flag_patterns import Flag, levels, pattern_tables
-from numberline.experiments.three.space import ordered_trial, split_of, three_numbers
+from numberline.experiments.three.space import ordered_pairs, split_of, three_numbers
 from numberline.experiments.two.flag import fit_flags, patch_rows, separation, sign_flags
 from numberline.methods.clouds import read
 from numberline.methods.das import STEPS
-from numberline.methods.scores import Trial
+from numberline.methods.pairs import Pairs
 from numberline.tasks.counterfactuals import CASES, HEAD_GROUPS, Order
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
@@ -64,8 +64,8 @@ def measure(lab: Lab, context: Context, layer: int, steps: int = STEPS) -> Resul
     """Fit, evaluate and project the flags of both positions; then set them by hand."""
     task, sizes = three_numbers(context), context.sizes
     count = context.meter(sum(map(len, FITTED.values())) * steps + 1)
-    trials: dict[str, dict[str, Trial]] = {
-        split: {case: ordered_trial(lab, context, order, split == "fitting") for case, order in ORDERS.items()}
+    pairs_of: dict[str, dict[str, Pairs]] = {
+        split: {case: ordered_pairs(lab, context, order, split == "fitting") for case, order in ORDERS.items()}
         for split in EXAMPLES
     }
     operands = torch.tensor(cloud(task, sizes.three_cloud, context.seed))
@@ -79,9 +79,9 @@ def measure(lab: Lab, context: Context, layer: int, steps: int = STEPS) -> Resul
     by_hand: dict[str, Flag] = {}
     for position, cases in FITTED.items():
         site, wins = resid(layer).at(position), largest_so_far(task, operands, position)
-        fitted = fit_flags(lab, {case: trials["fitting"][case] for case in cases}, site, steps, count)
+        fitted = fit_flags({case: pairs_of["fitting"][case] for case in cases}, site, steps, count)
         signed, along = sign_flags(fitted, states[position], wins)
-        splits = {split: {case: trials[split][case] for case in cases} for split in EXAMPLES}
+        splits = {split: {case: pairs_of[split][case] for case in cases} for split in EXAMPLES}
         tables["patches"] += [{"position": position, **row} for row in patch_rows(lab, context, site, signed, splits)]
         tables["separation"] += [
             {"position": position, "method": signed[case].provenance["method"], **separation(case, along[case], wins)}

@@ -41,9 +41,9 @@ from numberline.experiments.three.space import solved
 from numberline.experiments.two.flag import fit_flags, patch_rows, separation, sign_flags
 from numberline.methods.clouds import read
 from numberline.methods.das import STEPS
-from numberline.methods.scores import record_trial
 from numberline.tasks.counterfactuals import Order, Split, arrange, needed, pool
 from numberline.tasks.layout import encode
+from numberline.tasks.pairs import record_pairs
 from numberline.tasks.populations import cloud
 from numberline.tasks.task import Task
 
@@ -86,15 +86,15 @@ def measure(
         states = read(lab, encode(lab.tokenizer, task, operands.tolist()), list(sites.values()))
         for (position, order), x in zip(decisive(k).items(), states, strict=True):
             hands = {"evaluation": split.evaluation, "fitting": split.fitting[:FITTING]}
-            trials = {name: record_trial(lab, task, arrange(task, hand, order)) for name, hand in hands.items()}
+            pairs_of = {name: record_pairs(lab, task, arrange(task, hand, order)) for name, hand in hands.items()}
             flags = {
-                "flag": fit_flags(lab, {position: trials["fitting"]}, sites[position], steps, count)[position],
+                "flag": fit_flags({position: pairs_of["fitting"]}, sites[position], steps, count)[position],
                 "flag_k3": three,
             }
             wins = largest_so_far(task, operands, position)
             signed, along = sign_flags(flags, x, wins)
             where = {"k": k, "position": position}
-            splits = {name: {position: trial} for name, trial in trials.items()}
+            splits = {name: {position: pairs} for name, pairs in pairs_of.items()}
             patched = named_rows(patch_rows(lab, context, sites[position], signed, splits))
             told = [separation(name, values, wins) for name, values in along.items()]
             tables["patches"] += [{**where, **row} for row in patched]

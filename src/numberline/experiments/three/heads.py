@@ -22,8 +22,9 @@ from numberline.engine.lab import Lab
 from numberline.engine.sites import resid
 from numberline.experiments.common import roles
 from numberline.experiments.common.experiment import Context, Result, experiment
-from numberline.experiments.three.space import ordered_trial, spelled
-from numberline.experiments.two.heads import Rows, layer_after, sweep_heads
+from numberline.experiments.three.space import ordered_pairs, spelled
+from numberline.experiments.two.heads import Rows, layer_after, named
+from numberline.methods.heads import sweep_heads
 from numberline.tasks.counterfactuals import CASES, HEAD_GROUPS
 
 BASELINE = "full_number"
@@ -38,10 +39,10 @@ def heads(lab: Lab, context: Context) -> Result:
     rows: Rows = []
     excess: Rows = []
     for order, position in HEAD_GROUPS.items():
-        trial = ordered_trial(lab, context, order)
-        together = swap(resid(number_layer).at(position), trial.clean)
-        found = sweep_heads(lab, trial, layer, position, {BASELINE: together}, count)
-        for table, new in zip((rows, excess), found, strict=True):
+        pairs = ordered_pairs(lab, context, order)
+        together = swap(resid(number_layer).at(position), pairs.clean)
+        swept = sweep_heads(pairs, layer, position, [together], progress=count)
+        for table, new in ((rows, swept.rows(named(BASELINE))), (excess, swept.excess)):
             table += [{"order": spelled(order), "position": position, **row} for row in new]
     carriers = [
         roles.leading_head(f"transport_head_{case}", [row for row in excess if row["order"] == spelled(CASES[case])])

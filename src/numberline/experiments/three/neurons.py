@@ -40,7 +40,7 @@ from numberline.experiments.common.comparing import (
 )
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.common.roles import require
-from numberline.experiments.three.space import SPACE_OF_THREE, ThreeSpace, space_of_three, trial
+from numberline.experiments.three.space import SPACE_OF_THREE, ThreeSpace, case_pairs, space_of_three
 from numberline.experiments.two.neurons import shared_places
 from numberline.methods.attribution import Place
 from numberline.tasks.counterfactuals import CASES
@@ -59,7 +59,7 @@ def measure(lab: Lab, context: Context, space: ThreeSpace, layers: Sequence[int]
     blocks = len(sub_blocks(meeting.layers(lab), "y3"))
     count = context.meter(len(CASES) * (sizes.fitting + (blocks + runs(lab, layers)) * sizes.evaluation))
     frozen_blocks, lost = freeze_blocks(lab, meeting, count)
-    ranked = rank(lab, meeting, layers, count)
+    ranked = rank(meeting, layers, count)
     frozen, sets = freeze_neurons(lab, meeting, ranked, shared, context.seed, count)
     tables = {
         "blocks": frozen_blocks,
@@ -76,7 +76,11 @@ def measure(lab: Lab, context: Context, space: ThreeSpace, layers: Sequence[int]
 def meeting_of_three(lab: Lab, context: Context, space: ThreeSpace) -> Meeting:
     """The span of v1, v2, v3 at y3."""
     return Meeting(
-        space.layer, "y3", space.patches["span"], tuple(CASES), lambda case, fitting: trial(lab, context, case, fitting)
+        space.layer,
+        "y3",
+        space.patches["span"],
+        tuple(CASES),
+        lambda case, fitting: case_pairs(lab, context, case, fitting),
     )
 
 

@@ -37,17 +37,19 @@ from numberline.engine.subspace import Subspace
 from numberline.experiments.common.directions import Rows, along
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.common.roles import leading_head, readout_layer_k3, settle
-from numberline.experiments.three.space import ordered_trial, split_of, three_numbers
+from numberline.experiments.three.space import ordered_pairs, split_of, three_numbers
 from numberline.experiments.two.patches import RANDOM_DRAWS
-from numberline.experiments.two.trace import question_tokens
 from numberline.methods.clouds import group_means, read
 from numberline.methods.das import STEPS, fit, random_subspaces
 from numberline.methods.draws import draw_rows
 from numberline.methods.intervals import mean, wilson
+from numberline.methods.pairs import Pairs
 from numberline.methods.pca import Components, principal_components
-from numberline.methods.scores import Trial, record_trial, score
+from numberline.methods.scores import score
+from numberline.methods.trace import question_tokens
 from numberline.tasks.counterfactuals import HEAD_GROUPS, arrange
 from numberline.tasks.layout import encode
+from numberline.tasks.pairs import record_pairs
 from numberline.tasks.populations import cloud
 
 BESIDE = 2
@@ -60,40 +62,40 @@ Progress = Callable[[int], object]
 @experiment("k3.readout", needs=("k3.trace",))
 def readout(lab: Lab, context: Context) -> Result:
     """How does the last token come to know the position of the maximum?"""
-    trials = {">".join(order): ordered_trial(lab, context, order) for order in HEAD_GROUPS}
+    pairs_of = {">".join(order): ordered_pairs(lab, context, order) for order in HEAD_GROUPS}
     layers = range(lab.network.n_layers)
-    heads = len(trials) * (lab.network.n_heads + 1)
-    count = context.meter(context.sizes.evaluation * (len(trials) * len(layers) + heads) + STEPS)
+    heads = len(pairs_of) * (lab.network.n_heads + 1)
+    count = context.meter(context.sizes.evaluation * (len(pairs_of) * len(layers) + heads) + STEPS)
     rows: Rows = []
-    for order, trial in trials.items():
-        conditions = [[swap(resid(layer).at("last"), trial.clean)] for layer in layers]
+    for order, pairs in pairs_of.items():
+        conditions = [[swap(resid(layer).at("last"), pairs.clean)] for layer in layers]
         labels = [{"order": order, "layer": layer} for layer in layers]
-        rows += score(lab, trial, conditions, count).rows(labels)
+        rows += score(pairs, conditions, count).rows(labels)
     roles = settle(lab, context, readout_layer_k3(rows))
     n = context.sizes.evaluation
     if not roles[0]["found"]:
         why = [{"reason": f"the role readout_layer_k3 was not found on this model: {roles[0]['why']}"}]
         return Result.of({"layers": rows, "roles": roles, "missing": why}, n)
     (layer,) = roles[0]["value"]
-    by_head = head_rows(lab, trials, layer, count)
+    by_head = head_rows(lab, pairs_of, layer, count)
     own = [row for row in by_head if row["metric"] == "pooled" and row["head"] >= 0]
     roles += settle(lab, context, leading_head("readout_head", averaged(own)))
     tables, tensors, answer = cloud_tables(lab, context, layer, roles[1])
     tables |= {"layers": rows, "heads": by_head, "roles": roles}
-    tables["patches"] = patch_rows(lab, context, trials, layer, answer)
-    tables["learned"], learned = learned_rows(lab, context, trials, layer, count)
+    tables["patches"] = patch_rows(lab, context, pairs_of, layer, answer)
+    tables["learned"], learned = learned_rows(lab, context, pairs_of, layer, count)
     tensors |= {"learned": learned.basis, "overlap": torch.linalg.svdvals(answer.basis.T @ learned.basis)}
     return Result.of(tables, n, tensors, {"k3_answer": answer, "k3_answer_learned": learned})
 
 
-def head_rows(lab: Lab, trials: Mapping[str, Trial], layer: int, progress: Progress) -> Rows:
+def head_rows(lab: Lab, pairs_of: Mapping[str, Pairs], layer: int, progress: Progress) -> Rows:
     """Each head of a layer interchanged alone at the last token, and the whole attention sublayer (head −1)."""
     sites = {-1: attn(layer).at("last")} | {i: head(layer, i).at("last") for i in range(lab.network.n_heads)}
     rows: Rows = []
-    for order, trial in trials.items():
-        conditions = [[swap(site, trial.clean)] for site in sites.values()]
+    for order, pairs in pairs_of.items():
+        conditions = [[swap(site, pairs.clean)] for site in sites.values()]
         labels = [{"order": order, "layer": layer, "head": number} for number in sites]
-        rows += score(lab, trial, conditions, progress).rows(labels)
+        rows += score(pairs, conditions, progress).rows(labels)
     return rows
 
 
@@ -107,32 +109,32 @@ def averaged(rows: Sequence[Mapping[str, Any]]) -> Rows:
     return found
 
 
-def patch_rows(lab: Lab, context: Context, trials: Mapping[str, Trial], layer: int, answer: Subspace) -> Rows:
+def patch_rows(lab: Lab, context: Context, pairs_of: Mapping[str, Pairs], layer: int, answer: Subspace) -> Rows:
     """The answer subspace, its first component and the whole residual at the last token, and random planes."""
     site = resid(layer).at("last")
     drawn = random_subspaces(lab.network.d_model, answer.rank, RANDOM_DRAWS, context.seed)
     spaces = {"full": None, "pcs": answer, "pc1": Subspace(answer.basis[:, :1], answer.provenance), "random": drawn}
     rows: Rows = []
-    for order, trial in trials.items():
-        rows += draw_rows(lab, trial, along(site, trial, spaces), {"order": order, "layer": layer})
+    for order, pairs in pairs_of.items():
+        rows += draw_rows(pairs, along(pairs, site, spaces), {"order": order, "layer": layer})
     return rows
 
 
 def learned_rows(
-    lab: Lab, context: Context, trials: Mapping[str, Trial], layer: int, progress: Progress
+    lab: Lab, context: Context, pairs_of: Mapping[str, Pairs], layer: int, progress: Progress
 ) -> tuple[Rows, Subspace]:
     """A plane learned at the last token on the three orders together, evaluated in each."""
     site, task = resid(layer).at("last"), three_numbers(context)
     fitting = {">".join(order): arrange(task, split_of(context).fitting, order) for order in HEAD_GROUPS}
-    together = record_trial(lab, task, [example for examples in fitting.values() for example in examples])
-    (found,) = fit(lab, together, site, rank=RANK, progress=progress)
+    together = record_pairs(lab, task, [example for examples in fitting.values() for example in examples])
+    (found,) = fit(together, site, rank=RANK, progress=progress)
     learned = Subspace(found.subspace.basis.cpu(), {**found.subspace.provenance, "data": f"{len(together)} examples"})
     rows: Rows = []
-    for order, trial in trials.items():
-        splits = {"evaluation": trial, "fitting": record_trial(lab, task, fitting[order])}
+    for order, pairs in pairs_of.items():
+        splits = {"evaluation": pairs, "fitting": record_pairs(lab, task, fitting[order])}
         for name, examples in splits.items():
             labels = {"order": order, "layer": layer, "examples": name}
-            rows += draw_rows(lab, examples, along(site, examples, {"learned": learned}), labels)
+            rows += draw_rows(examples, along(examples, site, {"learned": learned}), labels)
     return rows, learned
 
 
@@ -154,7 +156,7 @@ def cloud_tables(
     about = {"model": lab.loaded.fingerprint, "site": str(sites[0]), "data": f"{len(prompts)} clean prompts"}
     here = list(shown).index(layer)
     answer = Subspace(found[here].directions, {**about, "site": str(sites[here]), "method": "PCA, components 1 and 2"})
-    tokens = question_tokens(lab, prompts)
+    tokens = [token.columns for token in question_tokens(lab.tokenizer, prompts)]
     tables = {"pca": rows}
     if reading:
         tables["attention"] = attention_rows(reader["value"][1], task.operands, tokens, weights, winner)

@@ -35,7 +35,6 @@ from numberline.experiments.common.experiment import Context, MissingError
 from numberline.experiments.common.roles import require
 from numberline.experiments.two.patches import Patch, swapping, together
 from numberline.methods.answers import batch_size
-from numberline.methods.scores import Trial, record_trial
 from numberline.tasks.counterfactuals import (
     CASES,
     VALUE_ORDERS,
@@ -48,6 +47,7 @@ from numberline.tasks.counterfactuals import (
     pool,
 )
 from numberline.tasks.layout import answer_tokens, encode
+from numberline.tasks.pairs import CounterfactualPairs, record_pairs
 from numberline.tasks.sampling import Row
 from numberline.tasks.task import Task
 
@@ -164,15 +164,15 @@ def split_of(context: Context) -> Split:
     return pool(three_numbers(context), context.seed, context.sizes, solved)
 
 
-def trial(lab: Lab, context: Context, case: str, fitting: bool = False) -> Trial:
+def case_pairs(lab: Lab, context: Context, case: str, fitting: bool = False) -> CounterfactualPairs:
     """The recorded evaluation (or fitting) examples of a perturbation case."""
-    return ordered_trial(lab, context, CASES[case], fitting)
+    return ordered_pairs(lab, context, CASES[case], fitting)
 
 
-def ordered_trial(lab: Lab, context: Context, order: Order, fitting: bool = False) -> Trial:
+def ordered_pairs(lab: Lab, context: Context, order: Order, fitting: bool = False) -> CounterfactualPairs:
     """The recorded evaluation (or fitting) examples in any value order, a head group's for instance."""
     split, task = split_of(context), three_numbers(context)
-    return record_trial(lab, task, arrange(task, split.fitting if fitting else split.evaluation, order))
+    return record_pairs(lab, task, arrange(task, split.fitting if fitting else split.evaluation, order))
 
 
 def spelled(order: Order) -> str:

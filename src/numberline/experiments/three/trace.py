@@ -20,8 +20,8 @@ from numberline.experiments.common import roles
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
 from numberline.experiments.three.space import solved, spelled, three_numbers
 from numberline.experiments.two.trace import traced
-from numberline.methods.scores import record_trial
 from numberline.tasks.counterfactuals import CASES, VALUE_ORDERS, needed, perturb, pool
+from numberline.tasks.pairs import record_pairs
 
 
 @experiment("k3.trace", needs=("k2.trace",))
@@ -35,8 +35,8 @@ def trace(lab: Lab, context: Context) -> Result:
             f"the model solves {kept} of {len(mask)} quadruples in all four value orders; {needed(sizes)} are needed"
         )
     split = pool(task, context.seed, sizes, mask.tolist())
-    trials = {case: record_trial(lab, task, perturb(task, split.evaluation, case)) for case in CASES}
-    rows = traced(lab, context, trials)
+    pairs_of = {case: record_pairs(lab, task, perturb(task, split.evaluation, case)) for case in CASES}
+    rows = traced(lab, context, pairs_of)
     found = roles.settle(lab, context, roles.number_layer_k3(rows, roles.known(context, "number_layer")))
     population = {
         "candidates": len(mask),

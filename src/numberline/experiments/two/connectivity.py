@@ -21,7 +21,7 @@ from numberline.engine.lab import Lab
 from numberline.engine.sites import neurons
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
 from numberline.experiments.two.neurons import shared_places
-from numberline.experiments.two.patches import CASES, SPACE, trial, two_numbers
+from numberline.experiments.two.patches import CASES, SPACE, case_pairs, two_numbers
 from numberline.methods.attribution import Place
 from numberline.methods.clouds import read
 from numberline.methods.connectivity import edges, spreads, virtual_weights
@@ -53,7 +53,7 @@ def measure(lab: Lab, context: Context, shared: Sequence[Place]) -> Result:
     weights = virtual_weights(lab, sources, targets)
     rows, averages = [], []
     for case in CASES:
-        shifts = edges(lab, trial(lab, context, case), sources, targets, spread, progress=count)
+        shifts = edges(case_pairs(lab, context, case), sources, targets, spread, "y2", count)
         averages.append(shifts.mean(2))
         rows += [{"case": case, **label, **mean(shifts[i, j]).columns} for i, j, label in later(sources, targets)]
     return Result.of(

@@ -30,8 +30,9 @@ from numberline.experiments.common.comparing import TOP
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.two.patches import CASES, SPACE, SharedSpace, space_of, two_numbers
 from numberline.methods.attribution import Place
-from numberline.methods.fields import Fields, active_share, comparator, reach, read_directions, receptive_fields
+from numberline.methods.fields import Fields, active_share, comparator, reach, read_directions
 from numberline.methods.intervals import mean
+from numberline.tasks.fields import operand_fields
 
 EXCLUSIVE = 6
 """How many neurons of one case only are drawn."""
@@ -61,7 +62,7 @@ def _ordered(rows: Sequence[Mapping[str, Any]], by: Sequence[str]) -> list[Place
 def measure(lab: Lab, context: Context, space: SharedSpace, groups: Mapping[str, Sequence[Place]]) -> Result:
     """Fields and directions of some neurons, by group."""
     places = [place for group in groups.values() for place in group]
-    found = receptive_fields(lab, two_numbers(context), places, context.sizes.field_stride)
+    found = operand_fields(lab, two_numbers(context), places, context.sizes.field_stride, "y2")
     rows = field_rows(found, groups)
     tables = {
         "fields": rows,

@@ -42,9 +42,9 @@ from numberline.experiments.two.patches import (
     RANDOM_DRAWS,
     SPACE,
     SharedSpace,
+    case_pairs,
     space_of,
     swapping,
-    trial,
     two_numbers,
 )
 from numberline.methods.attribution import Place, activations, pin
@@ -53,7 +53,8 @@ from numberline.methods.connectivity import alignment
 from numberline.methods.das import STEPS, fit_with_restart, random_subspaces
 from numberline.methods.draws import draw_rows
 from numberline.methods.intervals import wilson
-from numberline.methods.scores import Trial, score
+from numberline.methods.pairs import Pairs
+from numberline.methods.scores import score
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 
@@ -91,17 +92,17 @@ def measure(
 ) -> Result:
     """Fit at every candidate layer, choose one, evaluate."""
     count = context.meter(len(layers) * len(CASES) * steps)
-    fitting = {case: trial(lab, context, case, fitting=True) for case in CASES}
-    evaluation = {case: trial(lab, context, case) for case in CASES}
-    fitted = {layer: fit_flags(lab, fitting, resid(layer).at("y2"), steps, count) for layer in layers}
-    rows = layer_rows(lab, evaluation, fitted)
+    fitting = {case: case_pairs(lab, context, case, fitting=True) for case in CASES}
+    evaluation = {case: case_pairs(lab, context, case) for case in CASES}
+    fitted = {layer: fit_flags(fitting, resid(layer).at("y2"), steps, count) for layer in layers}
+    rows = layer_rows(evaluation, fitted)
     roles = settle(lab, context, flag_layer([row for row in rows if row["metric"] == "iia"]))
     if not roles[0]["found"]:
         why = [{"reason": f"the role flag_layer was not found on this model: {roles[0]['why']}"}]
         return Result.of({"layers": rows, "roles": roles, "missing": why}, context.sizes.evaluation)
     (layer,) = roles[0]["value"]
     if layer not in fitted:
-        fitted[layer] = fit_flags(lab, fitting, resid(layer).at("y2"), steps, count)
+        fitted[layer] = fit_flags(fitting, resid(layer).at("y2"), steps, count)
     flags, projections = project(lab, context, layer, fitted[layer])
     aligned = torch.stack([alignment(lab, layer, flags[case].basis) for case in CASES])
     tables = {
@@ -112,42 +113,42 @@ def measure(
         ),
         **projections,
         "alignment": alignment_rows(layer, aligned, shared),
-        "frozen": frozen_rows(lab, evaluation, space, layer, flags, shared),
+        "frozen": frozen_rows(evaluation, space, layer, flags, shared),
         "cosines": [{"cosine": float((flags["y1"].basis * flags["y2"].basis).sum())}],
     }
     tensors = {f"flag_{case}": flags[case].basis[:, 0] for case in CASES} | {"alignment": aligned}
     return Result.of(tables, context.sizes.evaluation, tensors, {f"flag_{case}": flags[case] for case in CASES})
 
 
-def fit_flags(lab: Lab, trials: Mapping[str, Trial], site: Site, steps: int, progress: Callable[[int], None]) -> Flags:
+def fit_flags(pairs_of: Mapping[str, Pairs], site: Site, steps: int, progress: Callable[[int], None]) -> Flags:
     """One direction at a site, fitted in each case; all cases in one batch. Provenance says which began again."""
-    fits = fit_with_restart(lab, list(trials.values()), site, steps=steps, progress=progress)
-    return {case: fit.subspace for case, fit in zip(trials, fits, strict=True)}
+    fits = fit_with_restart(list(pairs_of.values()), site, steps=steps, progress=progress)
+    return {case: fit.subspace for case, fit in zip(pairs_of, fits, strict=True)}
 
 
-def layer_rows(lab: Lab, trials: Mapping[str, Trial], fitted: Mapping[int, Flags]) -> list[dict[str, Any]]:
+def layer_rows(pairs_of: Mapping[str, Pairs], fitted: Mapping[int, Flags]) -> list[dict[str, Any]]:
     """Every candidate layer's directions, evaluated in both cases."""
     rows = []
-    for case, examples in trials.items():
+    for case, examples in pairs_of.items():
         places = [(layer, of) for layer, flags in fitted.items() for of in flags]
         patches = [swapping(resid(layer).at("y2"), fitted[layer][of]) for layer, of in places]
         labels = [{"layer": layer, "fitted": of, "case": case} for layer, of in places]
-        rows += score(lab, examples, [patch(examples) for patch in patches]).rows(labels)
+        rows += score(examples, [patch(examples) for patch in patches]).rows(labels)
     return rows
 
 
 def patch_rows(
-    lab: Lab, context: Context, site: Site, flags: Flags, splits: Mapping[str, Mapping[str, Trial]]
+    lab: Lab, context: Context, site: Site, flags: Flags, splits: Mapping[str, Mapping[str, Pairs]]
 ) -> list[dict[str, Any]]:
     """The flags in every case, the full-rank patch, and random directions."""
     drawn = random_subspaces(lab.network.d_model, 1, RANDOM_DRAWS, context.seed)
     patches = {f"flag_{of}": [swapping(site, flag)] for of, flag in flags.items()}
     patches |= {"full": [swapping(site)], "random": [swapping(site, direction) for direction in drawn]}
     rows = []
-    for split, trials in splits.items():
-        for case, examples in trials.items():
+    for split, pairs_of in splits.items():
+        for case, examples in pairs_of.items():
             conditions = {name: [patch(examples) for patch in draws] for name, draws in patches.items()}
-            rows += draw_rows(lab, examples, conditions, {"case": case, "examples": split, "layer": site.layer})
+            rows += draw_rows(examples, conditions, {"case": case, "examples": split, "layer": site.layer})
     return rows
 
 
@@ -204,8 +205,7 @@ def alignment_rows(
 
 
 def frozen_rows(
-    lab: Lab,
-    trials: Mapping[str, Trial],
+    pairs_of: Mapping[str, Pairs],
     space: SharedSpace,
     layer: int,
     flags: Flags,
@@ -213,10 +213,14 @@ def frozen_rows(
 ) -> list[dict[str, Any]]:
     """The plane patch, the same with the shared neurons frozen, and the flag fitted in that case."""
     rows = []
-    for case, examples in trials.items():
-        corrupted = activations(examples.corrupted, sorted({place[0] for place in shared}))
+    for case, examples in pairs_of.items():
+        corrupted = activations(examples.corrupted, sorted({place[0] for place in shared}), "y2")
         plane = space.patches["plane"](examples)
-        conditions = [plane, [*plane, *pin(corrupted, shared)], swapping(resid(layer).at("y2"), flags[case])(examples)]
+        conditions = [
+            plane,
+            [*plane, *pin(corrupted, shared, "y2")],
+            swapping(resid(layer).at("y2"), flags[case])(examples),
+        ]
         names = ("plane", "plane, shared frozen", "flag")
-        rows += score(lab, examples, conditions).rows([{"case": case, "condition": name} for name in names])
+        rows += score(examples, conditions).rows([{"case": case, "condition": name} for name in names])
     return rows

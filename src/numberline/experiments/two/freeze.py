@@ -20,7 +20,7 @@ from numberline.engine.sites import mlp
 from numberline.experiments.common.comparing import Meeting, freeze_blocks, sub_blocks, subsets
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.common.roles import comparator_mlps, settle
-from numberline.experiments.two.patches import CASES, SPACE, SharedSpace, space_of, swapping_all, trial
+from numberline.experiments.two.patches import CASES, SPACE, SharedSpace, case_pairs, space_of, swapping_all
 from numberline.methods.scores import score
 
 
@@ -39,9 +39,9 @@ def measure(lab: Lab, context: Context, space: SharedSpace) -> Result:
     frozen, lost = freeze_blocks(lab, meeting, count)
     injected: list[dict[str, Any]] = []
     for case in CASES:
-        examples = meeting.trial(case, False)
+        examples = meeting.pairs(case, False)
         edits = [swapping_all([mlp(layer).at("y2") for layer in chosen])(examples) for chosen in mlps]
-        injected += score(lab, examples, edits, count).rows([{"case": case, "layers": list(each)} for each in mlps])
+        injected += score(examples, edits, count).rows([{"case": case, "layers": list(each)} for each in mlps])
     roles = settle(lab, context, comparator_mlps(lost))
     tables = {"freeze": frozen, "inject": injected, "costs": lost, "roles": roles}
     return Result.of(tables, context.sizes.evaluation)
@@ -50,5 +50,5 @@ def measure(lab: Lab, context: Context, space: SharedSpace) -> Result:
 def meeting_of_two(lab: Lab, context: Context, space: SharedSpace) -> Meeting:
     """The (v1, v2) plane at y2."""
     return Meeting(
-        space.layer, "y2", space.patches["plane"], CASES, lambda case, fitting: trial(lab, context, case, fitting)
+        space.layer, "y2", space.patches["plane"], CASES, lambda case, fitting: case_pairs(lab, context, case, fitting)
     )

@@ -15,17 +15,15 @@ Tables
 - `roles`: transport_head.
 """
 
-from collections.abc import Callable
 from typing import Any
 
-from numberline.engine.edits import Edit, swap
+from numberline.engine.edits import swap
 from numberline.engine.lab import Lab
-from numberline.engine.sites import head, resid
+from numberline.engine.sites import resid
 from numberline.experiments.common import roles
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
-from numberline.experiments.two.patches import trial as recorded
-from numberline.methods.intervals import Estimate, ratio
-from numberline.methods.scores import Trial, score
+from numberline.experiments.two.patches import case_pairs as recorded
+from numberline.methods.heads import sweep_heads
 
 Rows = list[dict[str, Any]]
 
@@ -36,12 +34,13 @@ def heads(lab: Lab, context: Context) -> Result:
     number_layer = roles.require(context, "number_layer").layer
     v2 = context.need("k2.number").subspaces["v2"]
     layer = layer_after(lab, number_layer)
-    trial = recorded(lab, context, "y1")
-    count = context.meter((1 + 2 * lab.network.n_heads) * len(trial))
-    together = swap(resid(number_layer).at("y2"), trial.clean, v2)
-    rows, excess = sweep_heads(lab, trial, layer, "y2", {"v2": together}, count, alone=True)
+    pairs = recorded(lab, context, "y1")
+    count = context.meter((1 + 2 * lab.network.n_heads) * len(pairs))
+    together = swap(resid(number_layer).at("y2"), pairs.clean, v2)
+    swept = sweep_heads(pairs, layer, "y2", [together], alone=True, progress=count)
+    rows, excess = swept.rows(named("v2")), swept.excess
     found = roles.settle(lab, context, roles.leading_head("transport_head", excess))
-    return Result.of({"heads": rows, "excess": excess, "roles": found}, n=len(trial))
+    return Result.of({"heads": rows, "excess": excess, "roles": found}, n=len(pairs))
 
 
 def layer_after(lab: Lab, number_layer: int) -> int:
@@ -51,39 +50,6 @@ def layer_after(lab: Lab, number_layer: int) -> int:
     return number_layer + 1
 
 
-def sweep_heads(
-    lab: Lab,
-    trial: Trial,
-    layer: int,
-    position: str,
-    baseline: dict[str, Edit],
-    count: Callable[[int], None],
-    alone: bool = False,
-) -> tuple[Rows, Rows]:
-    """The rows of `heads` and of `excess`: each head at a position together with a co-patch, named in `baseline`."""
-    ((name, together),) = baseline.items()
-    all_heads = range(lab.network.n_heads)
-    edits = [swap(head(layer, number).at(position), trial.clean) for number in all_heads]
-    conditions = [[together], *([together, edit] for edit in edits), *([edit] for edit in edits if alone)]
-    labels = [
-        {"layer": layer, "head": number, "condition": condition}
-        for condition, numbers in ((name, [-1]), (f"with {name}", all_heads), ("alone", all_heads if alone else []))
-        for number in numbers
-    ]
-    scores = score(lab, trial, conditions, count)
-    gained = scores.pld[1 : 1 + len(all_heads)] - scores.pld[0]
-    best = gained[int(gained.mean(1).argmax())]
-    excess = [
-        {
-            "layer": layer,
-            "head": number,
-            **ratio(gained[number], trial.scale).columns,
-            **_behind(ratio(best - gained[number], best)),
-        }
-        for number in all_heads
-    ]
-    return scores.rows(labels), excess
-
-
-def _behind(share: Estimate) -> dict[str, float]:
-    return {"behind": share.mean, "behind_lo": share.lo, "behind_hi": share.hi}
+def named(baseline: str) -> dict[str, str]:
+    """The conditions of a sweep of heads, by what is patched together with each."""
+    return {"baseline": baseline, "together": f"with {baseline}"}

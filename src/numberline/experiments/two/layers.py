@@ -42,8 +42,8 @@ def layers(lab: Lab, context: Context) -> Result:
         for place, x in zip(places, clouds.read(lab, prompts, [place.site for place in places]), strict=True)
     ]
     at_y1, at_y2 = found[0::2], found[1::2]
-    trials = {(case, kind): recorded(lab, context, task, case, kind) for case in task.operands for kind in EXAMPLES}
-    fitting = trials["y1", "fitting"]
+    pairs_of = {(case, kind): recorded(lab, context, task, case, kind) for case in task.operands for kind in EXAMPLES}
+    fitting = pairs_of["y1", "fitting"]
     patched = (last + 1) * (5 + 2 * RANDOM_DRAWS) * (sizes.evaluation + sizes.fitting)
     random = das.random_subspaces(lab.network.d_model, 1, RANDOM_DRAWS, context.seed)
     count = context.meter(last * das.STEPS * sizes.fitting + patched)
@@ -54,20 +54,20 @@ def layers(lab: Lab, context: Context) -> Result:
         u = known
         if layer < last:
             site = resid(layer).at("y1")
-            fit = das.fit(lab, fitting, site, seeds=(context.seed,), progress=lambda done: count(done * len(fitting)))
+            fit = das.fit(fitting, site, seeds=(context.seed,), progress=lambda done: count(done * len(fitting)))
             u = one.signed(fit[0].subspace)
         pc1, v2 = one.component(1), two.component(1)
         tried = {
             "y1": {"full": None, "u": u, "pc1": pc1, "random": random},
             "y2": {"full": None, "v2": v2, "random": random},
         }
-        for (case, kind), trial in trials.items():
+        for (case, kind), pairs in pairs_of.items():
             labels = {"layer": layer, "case": case, "position": case, "examples": kind}
-            tables["patches"] += draw_rows(lab, trial, along(resid(layer).at(case), trial, tried[case]), labels, count)
+            tables["patches"] += draw_rows(pairs, along(pairs, resid(layer).at(case), tried[case]), labels, count)
         for each_cloud, named in ((one, {"u": u}), (two, {"v2": v2})):
             tables["components"] += [{"layer": layer, **row} for row in each_cloud.by_value(named)]
             tables["log_fits"] += [{"layer": layer, **row} for row in each_cloud.log_fits(named)]
         for name, space in (("u", u), ("pc1_y1", pc1), ("v2", v2)):
             directions[name].append(space.basis[:, 0])
     tensors = {name: torch.stack(vectors) for name, vectors in directions.items()}
-    return Result.of(tables, n=len(trials["y1", "evaluation"]), tensors={"layers": torch.arange(last + 1), **tensors})
+    return Result.of(tables, n=len(pairs_of["y1", "evaluation"]), tensors={"layers": torch.arange(last + 1), **tensors})

@@ -38,7 +38,7 @@ def measure(lab: Lab, context: Context, space: SharedSpace, layers: Sequence[int
     """Rank, intersect and freeze, given the plane and the comparator MLPs."""
     sizes, meeting = context.sizes, meeting_of_two(lab, context, space)
     count = context.meter(len(CASES) * (sizes.fitting + runs(lab, layers) * sizes.evaluation))
-    ranked = rank(lab, meeting, layers, count)
+    ranked = rank(meeting, layers, count)
     shared = shared_set(ranked.order)
     frozen, sets = freeze_neurons(lab, meeting, ranked, shared, context.seed, count)
     scores = ranked.rows(shared)

@@ -46,7 +46,8 @@ from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.two.patches import RANDOM_DRAWS
 from numberline.methods import clouds, das
 from numberline.methods.draws import draw_rows
-from numberline.methods.scores import Trial, score
+from numberline.methods.pairs import Pairs
+from numberline.methods.scores import score
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 from numberline.tasks.task import Task
@@ -72,40 +73,38 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
         Cloud.of(lab, place, x, operands)
         for place, x in zip((first, second), clouds.read(lab, prompts, [first.site, second.site]), strict=True)
     )
-    trials = {(case, kind): recorded(lab, context, task, case, kind) for case in task.operands for kind in EXAMPLES}
-    few = {"evaluation": trials["y1", "evaluation"], "fitting": trials["y1", "fitting"].part(slice(0, FEW))}
+    pairs_of = {(case, kind): recorded(lab, context, task, case, kind) for case in task.operands for kind in EXAMPLES}
+    few = {"evaluation": pairs_of["y1", "evaluation"], "fitting": pairs_of["y1", "fitting"].part(slice(0, FEW))}
     steps = das.STEPS * (2 * context.sizes.fitting + len(few["fitting"]))
     patched = (7 + 2 * RANDOM_DRAWS) * (context.sizes.evaluation + context.sizes.fitting)
     count = context.meter(steps + patched + sum(map(len, few.values())))
 
     fits = das.fit(
-        lab,
-        trials["y1", "fitting"],
+        pairs_of["y1", "fitting"],
         first.site,
         seeds=(context.seed, context.seed + 1),
         progress=lambda done: count(2 * done * context.sizes.fitting),
     )
     u, u_second = (one.signed(fit.subspace) for fit in fits)
-    v2, choice = component_or_learned(lab, context, two, second.site, trials["y2", "fitting"])
+    v2, choice = component_or_learned(context, two, second.site, pairs_of["y2", "fitting"])
     random = das.random_subspaces(lab.network.d_model, 1, RANDOM_DRAWS, context.seed)
     tried = {
         "y1": {"full": None, "u": u, "u_second": u_second, "pc1": one.component(1), "random": random},
         "y2": {"full": None, "v2": v2, "pc1": two.component(1), "random": random},
     }
     patches: Rows = []
-    for (case, kind), trial in trials.items():
+    for (case, kind), pairs in pairs_of.items():
         labels = {"case": case, "position": case, "examples": kind}
-        patches += draw_rows(lab, trial, along(resid(layer).at(case), trial, tried[case]), labels, count)
+        patches += draw_rows(pairs, along(pairs, resid(layer).at(case), tried[case]), labels, count)
     (fit_16,) = das.fit(
-        lab,
         few["fitting"],
         first.site,
         seeds=(context.seed,),
         progress=lambda done: count(done * len(few["fitting"])),
     )
-    for kind, trial in few.items():
+    for kind, pairs in few.items():
         labels = {"case": "y1", "position": "y1", "examples": kind}
-        patches += draw_rows(lab, trial, along(first.site, trial, {"u_16": fit_16.subspace}), labels, count)
+        patches += draw_rows(pairs, along(pairs, first.site, {"u_16": fit_16.subspace}), labels, count)
 
     named = {one: {"u": u, **one.components(3)}, two: {"v2": v2, **two.components(3)}}
     return Result.of(
@@ -119,7 +118,7 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
             "variance": [*one.variance({"u": u}), *two.variance({"v2": v2})],
             "cosines": cosines({"u": u, "u_second": u_second, "pc1": one.component(1), "v2": v2}),
         },
-        n=len(trials["y1", "evaluation"]),
+        n=len(pairs_of["y1", "evaluation"]),
         tensors={
             **{name: space.basis[:, 0] for name, space in (("u", u), ("u_second", u_second), ("v2", v2))},
             **one.tensors(u, 3, width),
@@ -131,17 +130,15 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
     )
 
 
-def component_or_learned(
-    lab: Lab, context: Context, seen: Cloud, site: Site, fitting: Trial
-) -> tuple[Subspace, dict[str, Any]]:
+def component_or_learned(context: Context, seen: Cloud, site: Site, fitting: Pairs) -> tuple[Subspace, dict[str, Any]]:
     """The first principal component where it moves the answer, else a learned direction; and why."""
     pc1 = seen.component(1)
-    scores = score(lab, fitting, [[swap(site, fitting.clean)], [swap(site, fitting.clean, pc1)]])
+    scores = score(fitting, [[swap(site, fitting.clean)], [swap(site, fitting.clean, pc1)]])
     full, first = scores.pooled(0).mean, scores.pooled(1).mean
     found = f"PC1 recovers {first:.2f} on the fitting examples, the full-rank patch {full:.2f}"
     if first >= max(RELEVANT * full, roles.LEAST):
         return pc1, {"method": "PCA", "pc1": first, "full": full, "why": found}
-    (fit,) = das.fit_with_restart(lab, [fitting], site, context.seed)
+    (fit,) = das.fit_with_restart([fitting], site, context.seed)
     why = f"{found}: not relevant; learned{fit.remark}"
     return seen.signed(fit.subspace), {"method": "DAS", "pc1": first, "full": full, "why": why}
 

@@ -23,10 +23,11 @@ from numberline.engine.lab import Lab
 from numberline.engine.sites import resid
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.common.roles import require
-from numberline.experiments.two.patches import swapping, trial
+from numberline.experiments.two.patches import case_pairs, swapping
 from numberline.experiments.two.whole import EXAMPLES, choose, told
-from numberline.methods.answers import read_answers
+from numberline.methods.answers import decoded
 from numberline.methods.intervals import wilson
+from numberline.tasks.answers import read_answers
 from numberline.tasks.counterfactuals import Counterfactual
 from numberline.tasks.task import Task
 
@@ -53,12 +54,12 @@ def measure(lab: Lab, context: Context, number_layer: int, u: Float[Tensor, " d"
     rows: list[dict[str, Any]] = []
     shown: list[dict[str, Any]] = []
     for case, named in patches.items():
-        examples = trial(lab, context, case)
+        examples = case_pairs(lab, context, case)
         task = examples.task
         conditions = [patch(examples) for patch in named.values()]
-        decoded = lab.decode(examples.corrupted, conditions, task.concept.answer_tokens)
-        for name, tokens in zip(named, decoded, strict=True):
-            answers = read_answers(lab.tokenizer, task, tokens)
+        said_by = lab.decode(examples.corrupted, conditions, task.concept.answer_tokens)
+        for name, tokens in zip(named, said_by, strict=True):
+            answers = read_answers(task, decoded(lab.tokenizer, tokens))
             kinds = [sort(task, e, answer.value) for e, answer in zip(examples.examples, answers, strict=True)]
             for kind in KINDS:
                 share = wilson([found == kind for found in kinds]).columns

@@ -1,6 +1,6 @@
 """The interchange interventions of the two-number analysis, as the paper names them.
 
-A patch is a function from a recorded trial to the edits that take a component from its clean runs:
+A patch is a function from recorded pairs to the edits that take a component from its clean runs:
 
 | name | component | where |
 |---|---|---|
@@ -28,11 +28,12 @@ from numberline.engine.sites import Site, head, mid, resid
 from numberline.engine.subspace import Subspace
 from numberline.experiments.common.experiment import Context, MissingError
 from numberline.experiments.common.roles import require
-from numberline.methods.scores import Trial, record_trial
+from numberline.methods.pairs import Pairs
 from numberline.tasks.counterfactuals import perturb, pool
+from numberline.tasks.pairs import CounterfactualPairs, record_pairs
 from numberline.tasks.task import Task
 
-Patch = Callable[[Trial], list[Edit]]
+Patch = Callable[[Pairs], list[Edit]]
 CASES = ("y1", "y2")
 SPACE = ("k2.trace", "k2.number", "k2.heads", "k2.transport")
 """The experiments that find the shared space: its roles and its directions."""
@@ -102,22 +103,22 @@ class SharedSpace:
 
 def swapping(site: Site, along: Subspace | Float[Tensor, "d k"] | None = None) -> Patch:
     """The patch that takes one component at one site from the clean run."""
-    return lambda trial: [swap(site, trial.clean, along)]
+    return lambda pairs: [swap(site, pairs.clean, along)]
 
 
 def together(*patches: Patch) -> Patch:
     """Several patches at once; two at the same site are made one after the other."""
-    return lambda trial: [edit for patch in patches for edit in patch(trial)]
+    return lambda pairs: [edit for patch in patches for edit in patch(pairs)]
 
 
 def swapping_all(sites: Sequence[Site]) -> Patch:
     """The patch that takes several whole activations from the clean run."""
-    return lambda trial: [swap(site, trial.clean) for site in sites]
+    return lambda pairs: [swap(site, pairs.clean) for site in sites]
 
 
 def freezing(patch: Patch, sites: Sequence[Site]) -> Patch:
     """A patch with sites downstream pinned to their values in the unpatched corrupted run."""
-    return lambda trial: [*patch(trial), *(freeze(site) for site in sites)]
+    return lambda pairs: [*patch(pairs), *(freeze(site) for site in sites)]
 
 
 def two_numbers(context: Context) -> Task:
@@ -125,11 +126,11 @@ def two_numbers(context: Context) -> Task:
     return Task(context.concept)
 
 
-def trial(lab: Lab, context: Context, case: str, fitting: bool = False) -> Trial:
+def case_pairs(lab: Lab, context: Context, case: str, fitting: bool = False) -> CounterfactualPairs:
     """The recorded evaluation (or fitting) examples of a perturbation case."""
     task = two_numbers(context)
     split = pool(task, context.seed, context.sizes)
-    return record_trial(lab, task, perturb(task, split.fitting if fitting else split.evaluation, case))
+    return record_pairs(lab, task, perturb(task, split.fitting if fitting else split.evaluation, case))
 
 
 def space_of(lab: Lab, context: Context) -> SharedSpace:

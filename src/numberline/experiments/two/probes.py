@@ -25,9 +25,9 @@ from numberline.engine.lab import Lab
 from numberline.engine.prompts import Prompts
 from numberline.engine.sites import resid
 from numberline.experiments.common.experiment import Context, Result, experiment
-from numberline.experiments.two.trace import question_tokens
 from numberline.methods import clouds
 from numberline.methods.probes import HELD_OUT, accuracy, r2, ridge
+from numberline.methods.trace import question_tokens
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 from numberline.tasks.sampling import Rows
@@ -44,7 +44,7 @@ def probes(lab: Lab, context: Context) -> Result:
     task, network = Task(context.concept), lab.network
     operands = cloud(task, context.sizes.number_cloud, context.seed)
     prompts = encode(lab.tokenizer, task, operands)
-    tokens = question_tokens(lab, prompts)
+    tokens = [token.columns for token in question_tokens(lab.tokenizer, prompts)]
     targets, held_out = targets_of(operands), split(len(prompts), context.seed)
     group = max(GROUP_BYTES // (len(prompts) * len(tokens) * network.d_model * 4), 1)
     count = context.meter(network.n_layers * len(tokens))

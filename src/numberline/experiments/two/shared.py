@@ -36,9 +36,9 @@ from numberline.experiments.two.patches import (
     RANDOM_DRAWS,
     SPACE,
     SharedSpace,
+    case_pairs,
     space_of,
     swapping,
-    trial,
     two_numbers,
 )
 from numberline.methods.clouds import explained, groups, read
@@ -86,9 +86,9 @@ def patch_rows(lab: Lab, context: Context, space: SharedSpace) -> list[dict[str,
     rows = []
     for case in CASES:
         for split in ("evaluation", "fitting"):
-            examples = trial(lab, context, case, fitting=split == "fitting")
+            examples = case_pairs(lab, context, case, fitting=split == "fitting")
             conditions = {name: [patch(examples) for patch in draws] for name, draws in patches.items()}
-            rows += draw_rows(lab, examples, conditions, {"case": case, "examples": split}, count)
+            rows += draw_rows(examples, conditions, {"case": case, "examples": split}, count)
     return rows
 
 

@@ -40,11 +40,11 @@ def shortcut(lab: Lab, context: Context) -> Result:
     place = Place("y2", resid(roles.require(context, "number_layer").layer).at("y2"))
     v2 = context.need("k2.number").subspaces["v2"]
     task, sizes = Task(context.concept), context.sizes
-    trials = {kind: recorded(lab, context, task, "y2", kind) for kind in EXAMPLES}
+    pairs_of = {kind: recorded(lab, context, task, "y2", kind) for kind in EXAMPLES}
     conditions = 3 + RANDOM_DRAWS
     count = context.meter(das.STEPS * sizes.fitting + conditions * (sizes.evaluation + sizes.fitting))
     (fit,) = das.fit_with_restart(
-        lab, [trials["fitting"]], place.site, context.seed, progress=lambda done: count(done * sizes.fitting)
+        [pairs_of["fitting"]], place.site, context.seed, progress=lambda done: count(done * sizes.fitting)
     )
     operands = cloud(task, sizes.number_cloud, context.seed)
     prompts = encode(lab.tokenizer, task, operands)
@@ -54,9 +54,9 @@ def shortcut(lab: Lab, context: Context) -> Result:
     tried = {"full": None, "das": learned, "v2": v2, "random": random}
     patches = [
         row
-        for kind, trial in trials.items()
+        for kind, pairs in pairs_of.items()
         for row in draw_rows(
-            lab, trial, along(place.site, trial, tried), {"case": "y2", "position": "y2", "examples": kind}, count
+            pairs, along(pairs, place.site, tried), {"case": "y2", "position": "y2", "examples": kind}, count
         )
     ]
     named = {"das": learned, "v2": v2}
@@ -66,7 +66,7 @@ def shortcut(lab: Lab, context: Context) -> Result:
             "components": [row for name, space in named.items() for row in _components(seen, name, space)],
             "outcome": [_outcome(seen, name, space, v2) for name, space in named.items()],
         },
-        n=len(trials["evaluation"]),
+        n=len(pairs_of["evaluation"]),
         tensors={
             **{name: space.basis[:, 0] for name, space in named.items()},
             "operands": seen.operands,

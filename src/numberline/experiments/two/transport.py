@@ -35,9 +35,9 @@ from numberline.experiments.common import roles
 from numberline.experiments.common.directions import EXAMPLES, Cloud, Place, along, recorded
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.two.patches import RANDOM_DRAWS
-from numberline.experiments.two.trace import question_tokens
 from numberline.methods import clouds, das
 from numberline.methods.draws import draw_rows
+from numberline.methods.trace import question_tokens
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 from numberline.tasks.task import Task
@@ -49,10 +49,10 @@ def transport(lab: Lab, context: Context) -> Result:
     role = roles.require(context, "transport_head")
     place = Place("y1", head(role.layer, role.head).at("y2"))
     task, sizes = Task(context.concept), context.sizes
-    trials = {kind: recorded(lab, context, task, "y1", kind) for kind in EXAMPLES}
+    pairs_of = {kind: recorded(lab, context, task, "y1", kind) for kind in EXAMPLES}
     count = context.meter(das.STEPS * sizes.fitting + (4 + 2 * RANDOM_DRAWS) * (sizes.evaluation + sizes.fitting))
     (fit,) = das.fit_with_restart(
-        lab, [trials["fitting"]], place.site, context.seed, progress=lambda done: count(done * sizes.fitting)
+        [pairs_of["fitting"]], place.site, context.seed, progress=lambda done: count(done * sizes.fitting)
     )
     operands = cloud(task, sizes.shared_cloud, context.seed)
     prompts = encode(lab.tokenizer, task, operands)
@@ -65,12 +65,12 @@ def transport(lab: Lab, context: Context) -> Result:
         "random inside": random_inside(space, context.seed),
     }
     patches: list[dict[str, Any]] = []
-    for kind, trial in trials.items():
+    for kind, pairs in pairs_of.items():
         tried = {"full": None, "v1": v1, "pc1": seen.component(1), **random}
-        conditions = along(place.site, trial, tried)
+        conditions = along(pairs, place.site, tried)
         if not lab.network.parallel:
-            conditions["v1 (pre-MLP)"] = [[swap(mid(role.layer).at("y2"), trial.clean, v1)]]
-        patches += draw_rows(lab, trial, conditions, {"case": "y1", "position": "y2", "examples": kind}, count)
+            conditions["v1 (pre-MLP)"] = [[swap(mid(role.layer).at("y2"), pairs.clean, v1)]]
+        patches += draw_rows(pairs, conditions, {"case": "y1", "position": "y2", "examples": kind}, count)
 
     named = {"v1": v1, **seen.components(2)}
     operand_tokens = {name: prompts.positions[name] for name in ("y1.first", "y1")}
@@ -88,7 +88,7 @@ def transport(lab: Lab, context: Context) -> Result:
             "variance": seen.variance({"v1": v1}),
             "space": [share_inside(name, direction, space) for name, direction in named.items()],
         },
-        n=len(trials["evaluation"]),
+        n=len(pairs_of["evaluation"]),
         tensors={
             "v1": v1.basis[:, 0],
             **{name.removesuffix("_y2"): tensor for name, tensor in seen.tensors(v1, 2).items()},
@@ -122,7 +122,7 @@ def share_inside(name: str, direction: Subspace, space: Subspace) -> dict[str, A
 
 def _everywhere(lab: Lab, prompts: Prompts, weights: Float[Tensor, "n tokens"]) -> list[dict[str, Any]]:
     """The mean attention to each question token, and to all tokens before the question together (token −1)."""
-    tokens = question_tokens(lab, prompts)
+    tokens = [token.columns for token in question_tokens(lab.tokenizer, prompts)]
     before = {"token": -1, "token_text": "", "position": "before the question"}
     early = float(weights[:, : tokens[0]["token"]].sum(1).mean())
     return [{**before, "mean": early}, *({**row, "mean": float(weights[:, row["token"]].mean())} for row in tokens)]

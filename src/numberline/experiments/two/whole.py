@@ -23,11 +23,12 @@ from numberline.engine.lab import Lab
 from numberline.engine.sites import resid
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.common.roles import require
-from numberline.experiments.two.patches import CASES, SPACE, Patch, SharedSpace, space_of, swapping, trial
-from numberline.methods.answers import Answer, read_answers
+from numberline.experiments.two.patches import CASES, SPACE, Patch, SharedSpace, case_pairs, space_of, swapping
+from numberline.methods.answers import decoded
 from numberline.methods.intervals import mean
-from numberline.methods.scores import Trial
+from numberline.tasks.answers import Answer, read_answers
 from numberline.tasks.counterfactuals import Counterfactual
+from numberline.tasks.pairs import CounterfactualPairs
 
 BOTH = ("v1", "full_number_y2", "v2", "v1_v2", "plane", "full_resid", "flag")
 PATCHES = {"y1": ("full_number_y1", "u", "v1_mid", *BOTH), "y2": BOTH}
@@ -66,13 +67,14 @@ def measure(lab: Lab, context: Context, space: SharedSpace, flag: Patch | None) 
     said: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for case in CASES:
         names = [name for name in PATCHES[case] if name in patches]
-        examples = trial(lab, context, case)
-        decoded = lab.decode(
-            examples.corrupted, [patches[name](examples) for name in names], examples.task.concept.answer_tokens
+        examples = case_pairs(lab, context, case)
+        task = examples.task
+        said_by = lab.decode(
+            examples.corrupted, [patches[name](examples) for name in names], task.concept.answer_tokens
         )
-        for name, tokens in zip(names, decoded, strict=True):
-            answers = read_answers(lab.tokenizer, examples.task, tokens)
-            first = (tokens[:, 0] == examples.tokens[:, 0]).double()
+        for name, tokens in zip(names, said_by, strict=True):
+            answers = read_answers(task, decoded(lab.tokenizer, tokens))
+            first = (tokens[:, 0] == examples.answers[:, 0]).double()
             exact = torch.tensor([answer.value == e.r for answer, e in zip(answers, examples.examples, strict=True)])
             for metric, hits in (("first", first), ("whole", exact.double())):
                 rows.append({"condition": name, "case": case, "metric": metric, **mean(hits).columns})
@@ -83,9 +85,9 @@ def measure(lab: Lab, context: Context, space: SharedSpace, flag: Patch | None) 
     return Result.of({"whole": rows, "examples": pa.Table.from_pylist(chosen, EXAMPLES)}, context.sizes.evaluation)
 
 
-def told(trial: Trial, answers: Sequence[Answer]) -> list[dict[str, Any]]:
+def told(pairs: CounterfactualPairs, answers: Sequence[Answer]) -> list[dict[str, Any]]:
     """Each example with what the model said."""
-    return [describe(example, answer) for example, answer in zip(trial.examples, answers, strict=True)]
+    return [describe(example, answer) for example, answer in zip(pairs.examples, answers, strict=True)]
 
 
 def describe(example: Counterfactual, answer: Answer) -> dict[str, Any]:
