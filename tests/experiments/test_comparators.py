@@ -22,6 +22,7 @@ from numberline.methods.fields import active_share, comparator, comparison, reac
 from numberline.methods.scores import score
 from numberline.models.loaded import wrap
 from numberline.tasks import Task
+from numberline.tasks.fields import operand_fields
 
 
 def planted_places() -> set[tuple[int, int]]:
@@ -67,8 +68,8 @@ def test_freezing_the_planted_neurons_undoes_the_patch():
     others = [place for place in unused if place not in planted_places()][: len(planted_places())]
     for case in ("y1", "y2"):
         examples = case_pairs(lab, CONTEXT, case)
-        frozen = activations(examples.corrupted, truth.comparator_mlps)
-        conditions = [[*plane(examples), *pin(frozen, sorted(places))] for places in (planted_places(), others)]
+        frozen = activations(examples.corrupted, truth.comparator_mlps, "y2")
+        conditions = [[*plane(examples), *pin(frozen, sorted(places), "y2")] for places in (planted_places(), others)]
         scores = score(examples, conditions)
         assert scores.iia(0).mean <= 0.05
         assert scores.iia(1).mean >= 0.99
@@ -86,9 +87,9 @@ def test_attribution_is_the_effect_of_freezing_to_first_order():
     # A patch so small that the model is linear in it. It belongs to all examples: one batch.
     patch = [swap(site, x + 1e-2 * (clean - x))]
     scores = attribute(examples, lambda part: patch, layers, "y2")
-    frozen = activations(examples.corrupted, layers)
+    frozen = activations(examples.corrupted, layers, "y2")
     top = ranking(scores, layers)[:10]
-    conditions = [patch, *([*patch, *pin(frozen, [place])] for place in top)]
+    conditions = [patch, *([*patch, *pin(frozen, [place], "y2")] for place in top)]
     effects = score(examples, conditions).pld.mean(1)
     predicted = torch.stack([scores[layers.index(layer), neuron] for layer, neuron in top])
     assert float(predicted.abs().min()) > 1e-6
