@@ -8,7 +8,7 @@ Every score in a result table has the five columns of an `Estimate`.
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from statistics import NormalDist
 
@@ -67,16 +67,21 @@ def _bootstrapped(numerator: Float[Tensor, " n"], denominator: Float[Tensor, " n
     if n == 0:
         raise NumberlineError("a mean of no examples was asked for: give at least one")
     top, bottom = numerator.double(), denominator.double()
-    share = _resamples(n)
-    drawn = (share @ top) / (share @ bottom)
-    lo, hi = torch.quantile(drawn, torch.tensor([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], dtype=torch.float64))
+    share = resamples(n)
+    found = from_resamples(float(top.mean() / bottom.mean()), (share @ top) / (share @ bottom), n)
     plain = bool((denominator == 1).all())
-    se = float(top.std() / math.sqrt(n)) if plain and n > 1 else float(drawn.std())
-    return Estimate(float(top.mean() / bottom.mean()), se, n, float(lo), float(hi))
+    return replace(found, se=float(top.std() / math.sqrt(n))) if plain and n > 1 else found
+
+
+def from_resamples(value: float, drawn: Float[Tensor, " resamples"], n: int) -> Estimate:
+    """Any statistic of n examples, with its error and its percentile interval over the resamples that have it."""
+    seen = drawn[~drawn.isnan()] if bool((~drawn.isnan()).any()) else drawn
+    lo, hi = torch.quantile(seen, torch.tensor([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], dtype=torch.float64))
+    return Estimate(value, float(seen.std()), n, float(lo), float(hi))
 
 
 @cache
-def _resamples(n: int) -> Float[Tensor, "resamples n"]:
+def resamples(n: int) -> Float[Tensor, "resamples n"]:
     """How often each of n examples is drawn in each resample: the same draws for every score of n examples."""
     generator = torch.Generator().manual_seed(SEED)
     drawn = torch.randint(n, (RESAMPLES, n), generator=generator)
