@@ -11,6 +11,9 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint
 INPUTS := pyproject.toml constraints.txt
 TORCH := $(shell grep '^torch==' constraints.txt)
 BUILD := $(shell grep -E '^(hatchling|editables)==' constraints.txt)
+# A worker for each core; one that is done takes tests from the others, neighbours together, so that few fixtures are
+# made twice.
+CORES := --numprocesses logical --maxprocesses 8 --dist worksteal
 export OMP_WAIT_POLICY ?= passive
 export GOMP_SPINCOUNT ?= 10000
 
@@ -24,7 +27,7 @@ run: $(VENV)/.stamp-run ## install everything and run the main job on the built-
 	$(BIN)/numberline run
 
 test: lint browser ## install what tests need, check style and types, run the whole suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(CORES)
 
 # The page of a run is tested in Chromium. Debian's is installed where this may be done; elsewhere those tests say that
 # they were skipped, and under CI they fail.

@@ -7,6 +7,7 @@ import os
 import sys
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # of the commands that tests start: every core has a worker of its own
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 import pytest
