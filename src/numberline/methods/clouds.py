@@ -1,6 +1,6 @@
 """What do many clean prompts look like at a few sites? Activations over a cloud; prompts that begin alike share a run.
 
-`by_value` and `log_fit` summarize a component of them against the number that it should carry.
+`by_value` and `line_fit` summarize a component of them against the value that it should carry.
 """
 
 from collections.abc import Callable, Sequence
@@ -52,9 +52,9 @@ def by_value(components: Float[Tensor, " n"], numbers: Int[Tensor, " n"], width:
     return rows
 
 
-def log_fit(components: Float[Tensor, " n"], numbers: Int[Tensor, " n"]) -> dict[str, float]:
-    """The least-squares fit p·log y + q over all examples, and the share of variance that it explains."""
-    x, y = numbers.double().log(), components.double()
+def line_fit(components: Float[Tensor, " n"], x: Float[Tensor, " n"]) -> dict[str, float]:
+    """The least-squares fit p·x + q over all examples, and the share of variance that it explains."""
+    y = components.double()
     p = float((x - x.mean()) @ (y - y.mean()) / (x - x.mean()).square().sum())
     q = float(y.mean() - p * x.mean())
     total = float((y - y.mean()).square().sum())

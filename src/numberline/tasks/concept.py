@@ -129,6 +129,11 @@ class Concept:
         """The value that answers the question."""
         return max(values, key=lambda value: self.sign * value)
 
+    @property
+    def fits(self) -> str:
+        """The name of a table of fits on this concept's scale."""
+        return f"{self.scale}_fits"
+
     def with_digits(self, digits: int) -> "Concept":
         """The same question about whole numbers of another length."""
         if self.resize is None:

@@ -25,9 +25,11 @@ from numberline.methods import clouds
 from numberline.methods.draws import Draws
 from numberline.methods.pairs import Pairs
 from numberline.methods.pca import SHOWN, Components, principal_components
+from numberline.tasks.concept import Concept
 from numberline.tasks.counterfactuals import perturb, pool
 from numberline.tasks.pairs import CounterfactualPairs, record_pairs
 from numberline.tasks.sampling import Row
+from numberline.tasks.scale import scaled
 from numberline.tasks.task import Task
 
 Rows = list[dict[str, Any]]
@@ -93,10 +95,11 @@ class Cloud:
             for row in clouds.by_value(self.along(direction), self.numbers, width)
         ]
 
-    def log_fits(self, directions: Mapping[str, Subspace]) -> Rows:
-        """The fit p·log y + q for each direction."""
+    def fits(self, concept: Concept, directions: Mapping[str, Subspace]) -> Rows:
+        """The fit p·log y + q for each direction; p·y + q where the concept's scale is linear."""
+        x = scaled(concept, self.numbers)
         return [
-            {"position": self.name, "direction": name, **clouds.log_fit(self.along(direction), self.numbers)}
+            {"position": self.name, "direction": name, **clouds.line_fit(self.along(direction), x)}
             for name, direction in directions.items()
         ]
 

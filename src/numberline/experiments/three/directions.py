@@ -90,6 +90,7 @@ def directions(lab: Lab, context: Context) -> Result:
     own = {name: [space.patches[name]] for name in (*ALONE, *JOINT, *MID)}
     patches = patch_rows(lab, own | drawn | pair, pairs_of, count)
     at = {name: {"position": place.site.position} for name, place in found.items()}
+    concept = context.concept
     components = [row | at[name] for name, x in seen.items() for row in x.by_value({name: fitted[name]})]
     return Result.of(
         {
@@ -98,7 +99,7 @@ def directions(lab: Lab, context: Context) -> Result:
             "specificity": specificity(patches),
             "components": components,
             "monotone": monotone(components),
-            "log_fits": [row | at[name] for name, x in seen.items() for row in x.log_fits({name: fitted[name]})],
+            concept.fits: [row | at[name] for name, x in seen.items() for row in x.fits(concept, {name: fitted[name]})],
             "variance": [
                 {"cloud": name, **row, **at[name]}
                 for name, x in seen.items()

@@ -48,7 +48,7 @@ def layers(lab: Lab, context: Context) -> Result:
     random = das.random_subspaces(lab.network.d_model, 1, RANDOM_DRAWS, context.seed)
     count = context.meter(last * das.STEPS * sizes.fitting + patched)
 
-    tables: dict[str, list[dict[str, Any]]] = {"patches": [], "components": [], "log_fits": []}
+    tables: dict[str, list[dict[str, Any]]] = {"patches": [], "components": [], task.concept.fits: []}
     directions: dict[str, list[Tensor]] = {"u": [], "pc1_y1": [], "v2": []}
     for layer, (one, two) in enumerate(zip(at_y1, at_y2, strict=True)):
         u = known
@@ -66,7 +66,7 @@ def layers(lab: Lab, context: Context) -> Result:
             tables["patches"] += draw_rows(pairs, along(pairs, resid(layer).at(case), tried[case]), labels, count)
         for each_cloud, named in ((one, {"u": u}), (two, {"v2": v2})):
             tables["components"] += [{"layer": layer, **row} for row in each_cloud.by_value(named)]
-            tables["log_fits"] += [{"layer": layer, **row} for row in each_cloud.log_fits(named)]
+            tables[task.concept.fits] += [{"layer": layer, **row} for row in each_cloud.fits(task.concept, named)]
         for name, space in (("u", u), ("pc1_y1", pc1), ("v2", v2)):
             directions[name].append(space.basis[:, 0])
     tensors = {name: torch.stack(vectors) for name, vectors in directions.items()}

@@ -21,7 +21,7 @@ Tables
 - `v2`: method ("PCA", "DAS"), pc1, full (pooled recoveries on the fitting examples), why.
 - `stability`: initialisation, seed, cosine (absolute, with the first), first_loss, last_loss, iia, fitting_iia.
 - `components`: position, direction ("u", "pc1", "pc2", "pc3", "v2"), value, mean, se, n, lo, hi, standardized.
-- `log_fits`: position, direction, p, q, r2.
+- `log_fits`: position, direction, p, q, r2; `linear_fits` (p·y + q) where the concept's scale is linear.
 - `variance`: position, direction ("pc1" … "pc20", "u", "v2"), share, cumulative (principal components only).
 - `cosines`: first, second, cosine, for u, u_second, pc1 at y1 and v2.
 
@@ -114,7 +114,7 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
             "v2": [choice],
             "stability": [_stability(number, fit, fits[0], patches) for number, fit in enumerate(fits)],
             "components": [row for each, directions in named.items() for row in each.by_value(directions, width)],
-            "log_fits": [row for each, directions in named.items() for row in each.log_fits(directions)],
+            task.concept.fits: [row for each, named_ in named.items() for row in each.fits(task.concept, named_)],
             "variance": [*one.variance({"u": u}), *two.variance({"v2": v2})],
             "cosines": cosines({"u": u, "u_second": u_second, "pc1": one.component(1), "v2": v2}),
         },

@@ -9,12 +9,13 @@
 4. A token cannot know an operand that comes after it: the scores there are the floors.
 
 Tables
-- `probes`: target ("log_y1", "log_y2", "y1>y2"), layer, token, token_text, position, knows ("nothing", "part", "all":
-  how much of what the target needs the token has seen), penalty, mean, se, n, lo, hi.
+- `probes`: target ("log_y1", "log_y2", "y1>y2"; on a linear scale "y1", "y2"), layer, token, token_text, position,
+  knows ("nothing", "part", "all": how much of what the target needs the token has seen), penalty, mean, se, n, lo, hi.
 - `floors`: target, layer, token, mean, lo, hi: the best score among sites that know nothing of the operand in question
   (for y1 > y2: that have not seen y2). There is none for log y1, which every question token has seen.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -31,9 +32,10 @@ from numberline.methods.trace import question_tokens
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 from numberline.tasks.sampling import Rows
+from numberline.tasks.scale import scaled
 from numberline.tasks.task import Task
 
-TARGETS = ("log_y1", "log_y2", "y1>y2")
+COMPARISON = "y1>y2"
 GROUP_BYTES = 2**30
 """How much of the cloud's activations is held at once: layers are read in groups."""
 
@@ -45,7 +47,7 @@ def probes(lab: Lab, context: Context) -> Result:
     operands = cloud(task, context.sizes.number_cloud, context.seed)
     prompts = encode(lab.tokenizer, task, operands)
     tokens = [token.columns for token in question_tokens(lab.tokenizer, prompts)]
-    targets, held_out = targets_of(operands), split(len(prompts), context.seed)
+    targets, held_out = targets_of(task, operands), split(len(prompts), context.seed)
     group = max(GROUP_BYTES // (len(prompts) * len(tokens) * network.d_model * 4), 1)
     count = context.meter(network.n_layers * len(tokens))
     rows: list[dict[str, Any]] = []
@@ -60,11 +62,12 @@ def probes(lab: Lab, context: Context) -> Result:
     return Result.of({"probes": rows, "floors": floors(rows)}, n=int(held_out.sum()))
 
 
-def targets_of(operands: Rows) -> Float[Tensor, "n 3"]:
-    """log y1, log y2, and ±1 for y1 > y2."""
-    numbers = torch.tensor(operands, dtype=torch.float64)
-    larger = torch.where(numbers[:, 0] > numbers[:, 1], 1.0, -1.0)
-    return torch.cat([numbers.log(), larger[:, None]], 1)
+def targets_of(task: Task, operands: Rows) -> dict[str, Float[Tensor, " n"]]:
+    """log y1 and log y2 (y1 and y2 where the concept's scale is linear), and ±1 for y1 > y2."""
+    values = torch.tensor(operands)
+    straight, prefix = scaled(task.concept, values), "log_" if task.concept.scale == "log" else ""
+    larger = torch.where(values[:, 0] > values[:, 1], 1.0, -1.0).double()
+    return {f"{prefix}y1": straight[:, 0], f"{prefix}y2": straight[:, 1], COMPARISON: larger}
 
 
 def split(n: int, seed: int) -> Bool[Tensor, " n"]:
@@ -75,23 +78,26 @@ def split(n: int, seed: int) -> Bool[Tensor, " n"]:
     return chosen.repeat_interleave(2)
 
 
-def probe(x: Float[Tensor, "n d"], targets: Float[Tensor, "n 3"], held_out: Bool[Tensor, " n"]) -> list[dict[str, Any]]:
+def probe(
+    x: Float[Tensor, "n d"], targets: Mapping[str, Float[Tensor, " n"]], held_out: Bool[Tensor, " n"]
+) -> list[dict[str, Any]]:
     """The three probes of one site: their penalties and held-out scores."""
-    fitted = ridge(x[~held_out], targets[~held_out])
-    predicted, truth = fitted(x[held_out]), targets[held_out]
+    wanted = torch.stack(list(targets.values()), 1)
+    fitted = ridge(x[~held_out], wanted[~held_out])
+    predicted, truth = fitted(x[held_out]), wanted[held_out]
     return [
         {
             "target": target,
             "penalty": float(fitted.penalties[i]),
-            **(accuracy if target == "y1>y2" else r2)(truth[:, i], predicted[:, i]).columns,
+            **(accuracy if target == COMPARISON else r2)(truth[:, i], predicted[:, i]).columns,
         }
-        for i, target in enumerate(TARGETS)
+        for i, target in enumerate(targets)
     ]
 
 
 def knows(target: str, token: int, prompts: Prompts) -> str:
     """How much of the operand that the target needs last has been seen at a token."""
-    operand = "y1" if target == "log_y1" else "y2"
+    operand = "y1" if target in ("log_y1", "y1") else "y2"
     if token < prompts.positions[f"{operand}.first"]:
         return "nothing"
     return "part" if token < prompts.positions[operand] else "all"
@@ -100,5 +106,6 @@ def knows(target: str, token: int, prompts: Prompts) -> str:
 def floors(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """For each target, the best score where the operand has not been seen."""
     blind = [row for row in rows if row["knows"] == "nothing"]
-    best = [max((row for row in blind if row["target"] == t), key=lambda row: row["mean"]) for t in TARGETS[1:]]
+    seen_late = dict.fromkeys(row["target"] for row in blind)  # every question token has seen y1
+    best = [max((row for row in blind if row["target"] == t), key=lambda row: row["mean"]) for t in seen_late]
     return [{name: row[name] for name in ("target", "layer", "token", "mean", "lo", "hi")} for row in best]

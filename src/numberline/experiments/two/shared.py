@@ -47,6 +47,7 @@ from numberline.methods.draws import draw_rows
 from numberline.methods.probes import HELD_OUT, accuracy, r2, ridge
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
+from numberline.tasks.scale import scaled
 
 PATCHES = ("full_number_y2", "v2", "v1", "v1_mid", "v1_v2", "plane", "full_mid", "full_resid")
 COORDINATES = {"v1": 0, "v2": 1, "v2_perp": 1, "c1": 0, "c2": 1}
@@ -108,7 +109,8 @@ def geometry_of(lab: Lab, context: Context, space: SharedSpace) -> Result:
     plane = coordinates["mid"][:, [0, 2]]
     wins = torch.where(numbers[:, 0] > numbers[:, 1], 1.0, -1.0).double()
     boundary = ridge(plane[:train], wins[:train, None])
-    probe = ridge(before[:train], numbers[:train].double().log())
+    straight = scaled(task.concept, numbers)
+    probe = ridge(before[:train], straight[:train])
     unit = probe.weights / probe.weights.norm(dim=0)
     components, predicted = before[train:].double() @ unit, probe(before[train:])
     separated = accuracy(wins[train:], boundary(plane[train:])[:, 0])
@@ -122,11 +124,11 @@ def geometry_of(lab: Lab, context: Context, space: SharedSpace) -> Result:
             "probe_scores": [
                 {
                     "probe": f"p{i + 1}",
-                    "target": f"log y{i + 1}",
+                    "target": f"{'log ' if task.concept.scale == 'log' else ''}y{i + 1}",
                     "penalty": float(probe.penalties[i]),
                     "cosine_v1": float(unit[:, i] @ space.v1.double()),
                     "cosine_v2": float(unit[:, i] @ space.v2.double()),
-                    **r2(held_out[:, i].double().log(), predicted[:, i]).columns,
+                    **r2(straight[train:, i], predicted[:, i]).columns,
                 }
                 for i in range(2)
             ],

@@ -84,7 +84,7 @@ def transport(lab: Lab, context: Context) -> Result:
             ],
             "attention_all": _everywhere(lab, prompts, weights),
             "components": seen.by_value(named),
-            "log_fits": seen.log_fits(named),
+            task.concept.fits: seen.fits(task.concept, named),
             "variance": seen.variance({"v1": v1}),
             "space": [share_inside(name, direction, space) for name, direction in named.items()],
         },
