@@ -12,11 +12,11 @@ from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
 
 from numberline import Task, answer_ids, clean_operands, corrupted_operands, encode, perturb, pool
 from numberline.models.catalogue import BUILT_IN
+from numberline.seed import SEED
 from tools import PACKAGES
 from workloads import Case, Examples
 
 ROOT = Path(__file__).parents[1]
-SEED = 52
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ NOT_YET: Mapping[str, frozenset[str]] = {
     "claims": frozenset({"methods"}),
 }
 """Edges that the redesign still has to remove; this table is to become empty and then to go."""
-FOR_ALL = frozenset({"discovery", "errors", "files", "templates", "__version__"})
+FOR_ALL = frozenset({"discovery", "errors", "files", "seed", "templates", "__version__"})
 ABOVE_ALL = ("__init__", "__main__")
 MOST_LINES = 600
 

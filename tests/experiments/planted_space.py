@@ -16,6 +16,7 @@ from numberline.methods import das
 from numberline.models.catalogue import BUILT_IN
 from numberline.models.loaded import wrap
 from numberline.models.planted import Truth, planted
+from numberline.seed import SEED
 from numberline.tasks import QUICK
 from numberline.tasks.counterfactuals import needed
 from numberline.tasks.sizes import Sizes
@@ -69,7 +70,7 @@ def short_fits_of(few: int) -> Callable[[], Iterator[None]]:
     """A fixture: DAS with few steps; progress is told the full number, so that counts still add up."""
     whole = das.fit_cases
 
-    def short(cases, site, rank=1, seeds=(das.SEED,), steps=0, rate=das.RATE, progress=None, starts=()):
+    def short(cases, site, rank=1, seeds=(SEED,), steps=0, rate=das.RATE, progress=None, starts=()):
         fits = whole(cases, site, rank, seeds, few, rate, None, starts)
         if progress is not None:
             progress(das.STEPS * len(cases))

@@ -17,7 +17,6 @@ DeviceMap = Annotated[str | None, typer.Option(help="spread the model over devic
 Size = Annotated[str, typer.Option(help="the sample sizes: paper, medium, quick")]
 Seed = Annotated[int, typer.Option(help="decides every sampled example")]
 TaskName = Annotated[str, typer.Option("--task", help="max, min, or a Python file that declares a concept")]
-SEED = 52
 
 
 def _print_version(asked: bool) -> bool:

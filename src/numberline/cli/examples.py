@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from numberline.cli.base import SEED, Seed, TaskName, app, out
+from numberline.cli.base import Seed, TaskName, app, out
+from numberline.seed import SEED
 
 
 @app.command()

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from numberline.cli.base import SEED, Device, DeviceMap, Dtype, Model, Seed, Size, StoppedError, TaskName, app, out
+from numberline.cli.base import Device, DeviceMap, Dtype, Model, Seed, Size, StoppedError, TaskName, app, out
 from numberline.cli.screen import Watcher, advance, bar, drawn, load_lab, print_accuracy, print_verdict
+from numberline.seed import SEED
 
 if TYPE_CHECKING:
     from numberline.runs.run import Run

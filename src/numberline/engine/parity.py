@@ -19,6 +19,7 @@ from numberline.engine.prompts import Prompts
 from numberline.engine.recording import Keeper, contribution
 from numberline.engine.sites import Site, head, mid, mlp, neurons, resid
 from numberline.errors import NumberlineError
+from numberline.seed import SEED
 
 ALLOWED = {torch.float64: 1e-6, torch.float32: 1e-3, torch.bfloat16: 0.1, torch.float16: 0.03}
 """Largest relative difference that rounding explains. Hugging Face computes norms and softmax in fp32 in any dtype."""
@@ -29,7 +30,7 @@ TOKENS, PREFIX, EXAMPLES = 7, 3, 2
 def check_parity(lab: Lab) -> None:
     """Run the four checks; raises with the first that fails."""
     network, allowed = lab.network, ALLOWED[lab.network.dtype]
-    ids = torch.randint(network.vocabulary, (EXAMPLES, TOKENS), generator=torch.Generator().manual_seed(52))
+    ids = torch.randint(network.vocabulary, (EXAMPLES, TOKENS), generator=torch.Generator().manual_seed(SEED))
     ids[:, :PREFIX] = ids[0, :PREFIX]
     prompts = Prompts(("",) * EXAMPLES, ids, {"last": TOKENS - 1}, PREFIX)
     recording = lab.record(prompts)

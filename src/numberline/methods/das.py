@@ -25,10 +25,10 @@ from numberline.engine.lab import Lab, Read
 from numberline.engine.sites import Site
 from numberline.engine.subspace import Subspace
 from numberline.methods.pairs import Pairs, join, pld
+from numberline.seed import SEED
 
 STEPS = 100
 RATE = 0.05
-SEED = 52
 HALF_PRECISION_SCALE = 100.0
 
 

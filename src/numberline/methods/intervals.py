@@ -17,10 +17,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from numberline.errors import NumberlineError
+from numberline.seed import SEED
 
 CONFIDENCE = 0.95
 RESAMPLES = 1000
-SEED = 52
 
 
 @dataclass(frozen=True)

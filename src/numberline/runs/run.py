@@ -24,10 +24,11 @@ from numberline.files import make_folder
 from numberline.results.folder import Meta, RunFolder
 from numberline.runs import digests, provenance
 from numberline.runs.used_code import of_files
+from numberline.seed import SEED
 from numberline.tasks.concept import Concept
 from numberline.tasks.limits import within
 from numberline.tasks.registry import concept_of, source_of
-from numberline.tasks.sizes import MEDIUM, PAPER, QUICK, SEED, Sizes
+from numberline.tasks.sizes import MEDIUM, PAPER, QUICK, Sizes
 
 FORMAT = 1
 SIZES = {"paper": PAPER, "medium": MEDIUM, "quick": QUICK}

@@ -37,7 +37,7 @@ from numberline.tasks.populations import (
 )
 from numberline.tasks.registry import concept_of
 from numberline.tasks.sampling import Row, Rows, digest, ranked_tuples
-from numberline.tasks.sizes import PAPER, QUICK, SEED, Sizes
+from numberline.tasks.sizes import PAPER, QUICK, Sizes
 from numberline.tasks.task import INSTRUCTION, Task
 
 __all__ = [
@@ -50,7 +50,6 @@ __all__ = [
     "PAIR_EXEMPLAR",
     "PAPER",
     "QUICK",
-    "SEED",
     "VALUE_ORDERS",
     "Concept",
     "Counterfactual",

@@ -22,9 +22,10 @@ from torch import Tensor
 
 from numberline.engine.prompts import Tokenizer
 from numberline.errors import NumberlineError, TooFewError
+from numberline.seed import SEED
 from numberline.tasks.layout import answer_tokens, check_distinct_answers
 from numberline.tasks.sampling import Row, Rows, ranked_tuples
-from numberline.tasks.sizes import PAPER, SEED, Sizes
+from numberline.tasks.sizes import PAPER, Sizes
 from numberline.tasks.task import Task
 
 Order = tuple[str, ...]

@@ -12,7 +12,7 @@ from numpy.random import RandomState
 from numberline.tasks.sampling import Rows
 from numberline.tasks.task import Task
 
-SEED = 2024
+HELD_OUT_SEED = 2024
 SHARE = 0.1
 
 
@@ -20,7 +20,7 @@ SHARE = 0.1
 def held_out_sets() -> frozenset[frozenset[int]]:
     """The unordered pairs left out of training."""
     pairs = list(combinations(Task().values, 2))
-    chosen = RandomState(SEED).permutation(len(pairs))[: round(SHARE * len(pairs))]
+    chosen = RandomState(HELD_OUT_SEED).permutation(len(pairs))[: round(SHARE * len(pairs))]
     return frozenset(frozenset(pairs[i]) for i in chosen)
 
 

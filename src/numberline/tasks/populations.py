@@ -18,10 +18,11 @@ import numpy as np
 from jaxtyping import Int64
 
 from numberline.errors import NumberlineError
+from numberline.seed import SEED
 from numberline.tasks.concept import Concept
 from numberline.tasks.concepts.whole_numbers import MAX
 from numberline.tasks.sampling import CHUNK, Rows, by_lead, spread_tuples, stream, unique_rows
-from numberline.tasks.sizes import PAPER, SEED
+from numberline.tasks.sizes import PAPER
 from numberline.tasks.task import Task
 
 

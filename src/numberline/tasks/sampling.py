@@ -21,7 +21,7 @@ from jaxtyping import Int64
 from numpy.random import RandomState
 
 from numberline.errors import NumberlineError, TooFewError
-from numberline.tasks.sizes import SEED
+from numberline.seed import SEED
 from numberline.tasks.task import Task
 
 Row = tuple[int, ...]

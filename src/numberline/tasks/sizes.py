@@ -5,8 +5,6 @@ Every population is drawn so that a smaller one is a prefix of a larger one: a q
 
 from dataclasses import dataclass, replace
 
-SEED = 52
-
 
 @dataclass(frozen=True)
 class Sizes:

@@ -24,9 +24,10 @@ from torch import Tensor
 from numberline.engine.lab import Lab
 from numberline.engine.subspace import Subspace
 from numberline.errors import NumberlineError, TooFewError
+from numberline.seed import SEED
 from numberline.tasks.concept import Concept
 from numberline.tasks.concepts.whole_numbers import MAX
-from numberline.tasks.sizes import PAPER, SEED, Sizes
+from numberline.tasks.sizes import PAPER, Sizes
 
 Rows = Sequence[Mapping[str, Any]]
 Columns = Mapping[str, Sequence[Any]]
