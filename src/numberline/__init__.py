@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from numberline.engine.edits import add, freeze, set_coordinates, swap, zero
+    from numberline.engine.edits import add, freeze, set_coordinates, swap, transform, zero
     from numberline.engine.lab import Lab, Read, Reading
     from numberline.engine.prompts import Prompts
     from numberline.engine.recording import Recording
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     )
 
 _HOME = {
-    "numberline.engine.edits": "add freeze set_coordinates swap zero",
+    "numberline.engine.edits": "add freeze set_coordinates swap transform zero",
     "numberline.engine.lab": "Lab Read Reading",
     "numberline.engine.prompts": "Prompts",
     "numberline.engine.recording": "Recording",
@@ -111,6 +111,7 @@ __all__ = [
     "resid",
     "set_coordinates",
     "swap",
+    "transform",
     "write_counterfactuals",
     "zero",
 ]

@@ -46,9 +46,9 @@ def plain(bench, prompts, site):
     with torch.no_grad():
         bench.oracle.logits(prompts.ids, found=found)
     tokens = list(site.tokens(prompts.positions, prompts.ids.shape[1]))
-    if site.kind == "head":
+    if site.kind.name == "head":
         return bench.oracle.head(site.layer, site.index[0], found["z", site.layer])[:, tokens]
-    value = found[site.kind, site.layer][:, tokens]
+    value = found[site.kind.name, site.layer][:, tokens]
     return value[..., list(site.index)] if site.index else value
 
 
@@ -57,7 +57,7 @@ def test_activations_are_those_of_a_plain_forward_pass(double_bench):
     chosen = sites(lab.network)
     for site, got in zip(chosen, lab.activations(prompts, chosen), strict=True):
         want = plain(double_bench, prompts, site)
-        assert float(want.std(0).max()) > 0 or site.kind == "resid"
+        assert float(want.std(0).max()) > 0 or site.kind.name == "resid"
         assert double_bench.close(got, want), site
 
 

@@ -4,7 +4,7 @@ import torch
 from benches import Bench
 from oracle import OracleEdit
 
-from numberline.engine.edits import add, set_coordinates, swap
+from numberline.engine.edits import add, set_coordinates, swap, transform
 from numberline.engine.lab import Read
 from numberline.engine.sites import head, mid, neurons, resid
 
@@ -66,11 +66,25 @@ def test_a_coordinate_and_neurons_at_the_patched_state(double_bench: Bench):
     site = resid(0) if bench.lab.network.parallel else mid(1)
     nothing = torch.zeros(4, 48).to(like).requires_grad_()
     edits = [swap(site.at("y2"), bench.clean), add(neurons(1).at("y2"), nothing)]
-    patch = OracleEdit(site.kind, site.layer, [33], lambda x: found[site.kind, site.layer][:, [33]])
+    patch = OracleEdit(site.kind.name, site.layer, [33], lambda x: found[site.kind.name, site.layer][:, [33]])
     plain = [patch, OracleEdit("neurons", 1, [33], lambda x: x + nothing[:, None])]
     want = oracle_gradient(bench, plain, nothing)
     assert bench.moved(want, torch.zeros_like(want))
     assert bench.close(engine_gradient(bench, edits, nothing), want)
+
+
+def test_what_a_function_depends_on(double_bench: Bench):
+    bench, like = double_bench, double_bench.found["clean"]["resid", 0]
+    scale = leaf(32, like=like)
+    for site, plain in [(resid(1).at("y2"), ("resid", 1, [33])), (head(1, 2).at("y2"), ("head", 1, [33]))]:
+
+        def function(x):
+            return (scale * x).tanh()
+
+        got = engine_gradient(bench, [transform(site, function)], scale)
+        want = oracle_gradient(bench, [OracleEdit(*plain, function, site.index)], scale)
+        assert bench.moved(want, torch.zeros_like(want))
+        assert bench.close(got, want), site
 
 
 def test_fits_that_share_a_batch_do_not_see_each_other(qwen_bench: Bench):

@@ -9,7 +9,7 @@ import torch
 from benches import Bench, bench, small_model
 from transformers import AutoTokenizer
 
-from numberline.engine.edits import add, freeze, swap, zero
+from numberline.engine.edits import add, freeze, swap, transform, zero
 from numberline.engine.lab import Lab, Read
 from numberline.engine.memory import Memory
 from numberline.engine.parity import check_parity
@@ -162,6 +162,8 @@ def test_an_edit_that_does_not_fire_is_an_error(qwen_bench: Bench):
         (lambda b: [zero(resid(1).at(36))], "36 tokens"),
         (lambda b: [zero(resid(1))], "has no position"),
         (lambda b: [zero(pattern(1, 1).at("y1"))], "cannot be edited"),
+        (lambda b: [transform(resid(1).at("y1"), lambda x: x[..., :3])], r"and returned the shape \(4, 1, 3\): return"),
+        (lambda b: [transform(resid(1).at("y1"), lambda x: None)], "returned NoneType: return one of the same shape"),
         (lambda b: [swap(resid(1).at("y1"), b.lab.record(b.clean.prompts[:2]))], "2 prompts"),
         (lambda b: [swap(resid(1).at("y1"), torch.zeros(3, 32))], "3 examples"),
         (lambda b: [swap(resid(1).at(EVERYWHERE), b.clean, source_site=resid(1).at(("y1", "y2")))], "2 source tokens"),

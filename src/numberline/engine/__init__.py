@@ -3,7 +3,7 @@
 Knows nothing of numbers: a prompt is token ids with named positions.
 """
 
-from numberline.engine.edits import Edit, add, freeze, set_coordinates, swap, zero
+from numberline.engine.edits import Edit, add, freeze, set_coordinates, swap, transform, zero
 from numberline.engine.lab import Lab, Read, Reading
 from numberline.engine.prompts import Prompts
 from numberline.engine.recording import Recording
@@ -31,5 +31,6 @@ __all__ = [
     "resid",
     "set_coordinates",
     "swap",
+    "transform",
     "zero",
 ]

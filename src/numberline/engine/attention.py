@@ -28,11 +28,12 @@ NAME = "numberline"
 class Past:
     """What new tokens attend to besides themselves, and what to keep of this call.
 
-    `rows` maps the batch's rows to the examples of `keys` (None: they are the same); `start` is
-    the first new token's position.
+    `rows` maps the batch's rows to the examples of `keys` (None: they are the same); `start` is the first new token's
+    position, `length` that of the whole prompt, for attention weights that are to be kept.
     """
 
     start: int
+    length: int = 0
     prefix_keys: Float[Tensor, "kv_heads prefix head_dim"] | None = None
     prefix_values: Float[Tensor, "kv_heads prefix head_dim"] | None = None
     keys: Float[Tensor, "examples kv_heads past head_dim"] | None = None
@@ -41,6 +42,12 @@ class Past:
     want_keys: bool = False
     want_weights: bool = False
     kept: dict[str, Tensor] = field(default_factory=dict)
+
+    @property
+    def pattern(self) -> Float[Tensor, "rows new heads_tokens"]:
+        """Attention weights as one row per new token: every head's weights over all tokens, concatenated."""
+        weights = self.kept["weights"].transpose(1, 2)
+        return torch.nn.functional.pad(weights, (0, self.length - weights.shape[-1])).flatten(2)
 
     def with_new(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """The past's keys and values followed by the new ones, for each row."""

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from numberline.engine.edits import Edit
 from numberline.engine.recording import Recording
-from numberline.engine.sites import EVERYWHERE, Site, check
+from numberline.engine.sites import EVERYWHERE, Resume, Site, check
 from numberline.errors import NumberlineError
 
 
@@ -22,7 +22,9 @@ class Change:
 
     edit: Edit
     tokens: tuple[int, ...]
-    source: Recording | Float[Tensor, "examples tokens d"]
+    source: Recording | Float[Tensor, "examples tokens d"] | None
+    there: tuple[int, ...] = ()
+    """The tokens in the source, when it is a recording."""
     fired: bool = False
 
     @property
@@ -30,11 +32,10 @@ class Change:
         """The block it changes."""
         return self.edit.site.layer
 
-    def target(self, examples: slice) -> Float[Tensor, "examples tokens d"]:
-        """The values to change towards, for some examples (or one for all)."""
-        if isinstance(self.source, Recording):
-            return self.source.value(self.edit.source_site or self.edit.site, examples)
-        return self.source if self.source.shape[0] == 1 else self.source[examples]
+    @property
+    def source_site(self) -> Site:
+        """Where the source is read."""
+        return self.edit.source_site or self.edit.site
 
 
 @dataclass(eq=False)
@@ -57,7 +58,7 @@ class Condition:
     @property
     def inside(self) -> list[Change]:
         """The changes inside the first block (before the residual that leaves it)."""
-        return [c for c in self.changes if c.layer == self.layer and c.edit.site.kind != "resid"]
+        return [c for c in self.changes if c.layer == self.layer and c.edit.site.kind.resume < Resume.END]
 
     @property
     def inert(self) -> bool:
@@ -89,18 +90,23 @@ def resolve(recording: Recording, edits: Sequence[Edit], generated: int = 0) -> 
     changes = []
     for edit in edits:
         check(edit.site, network)
-        if edit.site.kind == "pattern":
-            raise NumberlineError(f"{edit.site}: attention weights can be read but cannot be edited")
+        if edit.site.kind.written is None:
+            raise NumberlineError(f"{edit.site}: a site of this kind can be read but cannot be edited")
         if isinstance(edit.along, Tensor) and edit.along.dim() == 3 and len(edit.along) != len(recording):
             raise NumberlineError(f"{edit.site}: {len(edit.along)} bases were given for {len(recording)} examples")
         more = generated if edit.site.position == EVERYWHERE else 0
         tokens = edit.site.tokens(recording.prompts.positions, recording.length + more)
-        changes.append(Change(edit, tokens, _source(recording, edit, tokens)))
+        changes.append(Change(edit, tokens, *_source(recording, edit, tokens)))
     return Condition(changes, recording)
 
 
-def _source(recording: Recording, edit: Edit, tokens: tuple[int, ...]) -> Recording | Tensor:
+def _source(
+    recording: Recording, edit: Edit, tokens: tuple[int, ...]
+) -> tuple[Recording | Tensor | None, tuple[int, ...]]:
+    """What an edit changes towards, and at which tokens that is found, if it is a recording."""
     source, site = edit.source, edit.source_site or edit.site
+    if edit.function is not None:
+        return None, ()
     if source is None or isinstance(source, Recording):
         source = source or recording
         if len(source) != len(recording):
@@ -108,12 +114,11 @@ def _source(recording: Recording, edit: Edit, tokens: tuple[int, ...]) -> Record
         there = site.tokens(source.prompts.positions, source.length)
         if len(there) not in (1, len(tokens)):
             raise NumberlineError(f"{edit.site}: {len(there)} source tokens cannot fill {len(tokens)} tokens")
-        # What the source did not keep is computed now: not later, in the middle of a block, under its hooks.
-        return source if source.keeps(site.kind, site.layer, there[0]) else source.value(site)
+        return source, there
     while source.dim() < 3:  # one vector for all examples, or one per example: the missing axes have length one
         source = source.unsqueeze(1 if source.dim() == 2 else 0)
     if source.shape[0] not in (1, len(recording)):
         raise NumberlineError(
             f"{edit.site}: values for {source.shape[0]} examples were given, the run has {len(recording)}"
         )
-    return source
+    return source, ()

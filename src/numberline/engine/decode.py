@@ -6,7 +6,7 @@
 3. Each further token goes through all blocks, attending to that past, which grows by one token.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from jaxtyping import Int
@@ -69,9 +69,7 @@ class Decoder:
             def run(rows: slice, layer: int = layer, x: Tensor = x, prefix: Past = prefix) -> tuple[Tensor, ...]:
                 keys, values = self.past[layer]
                 tap = WaveTap(wave, layer, rows, (position,))
-                past = Past(
-                    position, prefix.prefix_keys, prefix.prefix_values, keys[rows], values[rows], want_keys=True
-                )
+                past = replace(prefix, start=position, keys=keys[rows], values=values[rows], want_keys=True, kept={})
                 out = feed(network, layer, x[rows], attend(network, layer, x[rows], tap, past), tap)
                 return out, past.kept["keys"], past.kept["values"]
 

@@ -25,7 +25,7 @@ from numberline.engine.edits import Edit
 from numberline.engine.memory import Memory
 from numberline.engine.prompts import Prompts
 from numberline.engine.recording import Keep, Recording
-from numberline.engine.sites import Site, check
+from numberline.engine.sites import RESID, Site, check
 from numberline.engine.wave import Wave
 from numberline.errors import NumberlineError
 from numberline.models.loaded import Loaded
@@ -166,7 +166,7 @@ class Lab:
     ) -> Float[Tensor, "conditions n d_model"]:
         """The residual leaving the last block at the last token, for every condition."""
         length, layer = recording.length, self.network.n_layers - 1
-        plain = recording.span("resid", layer, length - 1, length)[:, 0]
+        plain = recording.span(RESID.name, layer, length - 1, length)[:, 0]
         finals = list(plain.expand(len(resolved), *plain.shape)) if grad else plain.repeat(len(resolved), 1, 1)
         moving = [number for number, condition in enumerate(resolved) if not condition.inert]
         if progress is not None and len(moving) < len(resolved):

@@ -16,8 +16,8 @@ from numberline.engine.blocks import attend, feed
 from numberline.engine.edits import Edit, swap
 from numberline.engine.lab import Lab, Read
 from numberline.engine.prompts import Prompts
-from numberline.engine.recording import Keeper, contribution
-from numberline.engine.sites import Site, head, mid, mlp, neurons, resid
+from numberline.engine.recording import Keeper
+from numberline.engine.sites import Site, contribution, head, mid, mlp, neurons, resid
 from numberline.errors import NumberlineError
 from numberline.seed import SEED
 

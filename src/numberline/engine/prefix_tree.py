@@ -22,8 +22,8 @@ from numberline.engine.attention import Past, installed
 from numberline.engine.blocks import attend, feed
 from numberline.engine.memory import Memory
 from numberline.engine.prompts import Prompts
-from numberline.engine.recording import Keeper, pattern, select
-from numberline.engine.sites import Site, check
+from numberline.engine.recording import Keeper
+from numberline.engine.sites import RESID, Site, check
 from numberline.models.network import Network
 
 HELD = 512 * 2**20
@@ -108,7 +108,7 @@ class Reader:
         cut = segments(self.ids)
         for segment in cut:
             x = self.network.embed(self.ids[segment.prompt, segment.start : segment.stop], segment.start)
-            self._take(read, segment, -1, {"resid": x})
+            self._take(read, segment, -1, {RESID.name: x})
             for layer in range(last + 1):
                 x, found = self._block(layer, x, segment, more=segment is not cut[-1])
                 self._take(read, segment, layer, found)
@@ -122,8 +122,8 @@ class Reader:
         for values, site, tokens in zip(read, self.sites, self.wanted, strict=True):
             here = [token for token in tokens if segment.start <= token < segment.stop] if site.layer == layer else []
             if here:
-                raw = found["z" if site.kind == "head" else site.kind][:, [token - segment.start for token in here]]
-                chosen = select(self.network, site, raw)
+                raw = found[site.kind.read.name][:, [token - segment.start for token in here]]
+                chosen = site.part(self.network, raw)
                 of = segment.of.to(chosen.device)
                 values |= {token: chosen[of, place] for place, token in enumerate(here)}
 
@@ -131,8 +131,8 @@ class Reader:
         """One block for all rows of a segment; with `more` segments to come, its keys and values join the past."""
         network, alone = self.network, segment.start == 0
         inside = range(segment.start, segment.stop)
-        kinds = {
-            "z" if site.kind == "head" else site.kind
+        names = {
+            site.kind.read.name
             for site, tokens in zip(self.sites, self.wanted, strict=True)
             if site.layer == layer and any(token in inside for token in tokens)
         }
@@ -140,22 +140,21 @@ class Reader:
         parent = segment.parent.to(network.blocks[layer].device)
 
         def run(rows: slice) -> tuple[Tensor, dict[str, Tensor], Tensor, Tensor]:
-            past = Past(segment.start, want_keys=True, want_weights="pattern" in kinds)
+            past = Past(segment.start, self.length, want_keys=True)
             if shared is not None:
                 past.prefix_keys, past.prefix_values = shared.prefix_keys, shared.prefix_values
             past.keys, past.values, past.rows = keys, values, parent[rows]
-            tap = Keeper(kinds)
+            tap = Keeper(names)
             out = feed(network, layer, x[rows], attend(network, layer, x[rows], tap, past), tap)
-            found = tap.found | ({"pattern": pattern(past, self.length)} if "pattern" in kinds else {})
             new = past.with_new(past.kept["keys"], past.kept["values"]) if more else (out, out)
-            return out, found, *new
+            return out, tap.found, *new
 
         parts = self.memory.over(len(segment), len(inside), run)
         if more:
             grown = torch.cat([part[2] for part in parts]), torch.cat([part[3] for part in parts])
             if alone and len(segment) == 1:
-                self.shared[layer] = Past(segment.stop, grown[0][0], grown[1][0])
+                self.shared[layer] = Past(segment.stop, prefix_keys=grown[0][0], prefix_values=grown[1][0])
             else:
                 self.past[layer] = grown
-        found = {kind: torch.cat([part[1][kind] for part in parts]) for kind in kinds}
+        found = {name: torch.cat([part[1][name] for part in parts]) for name in names}
         return torch.cat([part[0] for part in parts]), found

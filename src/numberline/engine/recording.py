@@ -14,7 +14,6 @@ A recording that is only a source of activations may stop early: `upto` is the l
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -24,13 +23,13 @@ from numberline.engine.attention import Past, installed
 from numberline.engine.blocks import attend, feed
 from numberline.engine.memory import Memory
 from numberline.engine.prompts import Prompts
-from numberline.engine.sites import Site
+from numberline.engine.sites import KINDS, MID, RESID, Activation, Half, Site
 from numberline.errors import NumberlineError
 from numberline.models.network import Network
 
-Keep = Literal["attn", "mlp", "z", "neurons", "pattern"]
-EXTRAS: tuple[Keep, ...] = ("attn", "mlp", "z", "neurons", "pattern")
-"""What a recording keeps on request. `z`: the heads before the output projection; `pattern`: attention weights."""
+Keep = str
+"""What a recording keeps on request, by the name of the activation: "attn", "mlp", "z" (the heads before the output
+projection), "neurons", "pattern" (attention weights)."""
 
 Key = tuple[str, int]
 
@@ -46,7 +45,7 @@ class Recording:
     """(kind, layer) → tokens first, batch of one: the shared tokens. Keys and values: heads first."""
     question: dict[Key, Tensor] = field(default_factory=dict)
     """(kind, layer) → examples first: the tokens after the prefix."""
-    _recent: tuple[tuple[str, int, int, int] | None, Tensor] = (None, torch.empty(0))
+    _recent: tuple[tuple[Activation, int, int, int, range] | None, Tensor] = (None, torch.empty(0))
 
     def __len__(self) -> int:
         return len(self.prompts)
@@ -63,6 +62,8 @@ class Recording:
 
     def part(self, rows: slice) -> "Recording":
         """Some of the examples, sharing this recording's memory."""
+        if range(len(self))[rows] == range(len(self)):
+            return self
         question = {key: tensor[rows] for key, tensor in self.question.items()}
         return Recording(self.prompts[rows], self.network, self.memory, self.prefix, question)
 
@@ -88,7 +89,7 @@ class Recording:
     def past(self, layer: int, start: int, examples: slice = slice(None)) -> Past:
         """What tokens from `start` on attend to at this layer, as recorded."""
         shared, dtype, device = self.prompts.prefix, self.network.dtype, self.network.blocks[layer].device
-        past = Past(start)
+        past = Past(start, self.length)
         if min(start, shared) > 0:
             past.prefix_keys = self.prefix["keys", layer][:, : min(start, shared)].to(device, dtype)
             past.prefix_values = self.prefix["values", layer][:, : min(start, shared)].to(device, dtype)
@@ -99,8 +100,8 @@ class Recording:
         return past
 
     def _check_reached(self, layer: int) -> None:
-        if ("resid", layer) not in self.question:
-            reached = max(there for kind, there in self.question if kind == "resid")
+        if (RESID.name, layer) not in self.question:
+            reached = max(there for kind, there in self.question if kind == RESID.name)
             raise NumberlineError(
                 f"the recording stops after layer {reached}, but layer {layer} is needed: record with a higher `upto`"
             )
@@ -108,25 +109,27 @@ class Recording:
     def value(self, site: Site, examples: slice = slice(None)) -> Float[Tensor, "examples tokens d"]:
         """The activation at a site, at its tokens in ascending order: kept, or computed from what was kept."""
         tokens = site.tokens(self.prompts.positions, self.length)
-        kind = "z" if site.kind == "head" else site.kind
-        return select(self.network, site, self.raw(kind, site.layer, tokens, examples))
+        return site.part(self.network, self.raw(site.kind.read, site.layer, tokens, examples))
 
-    def keeps(self, kind: str, layer: int, start: int) -> bool:
+    def keeps(self, activation: Activation, layer: int, start: int) -> bool:
         """Whether an activation is stored from this token on."""
+        kind = activation.name
         return (kind, layer) in self.question and (start >= self.prompts.prefix or (kind, layer) in self.prefix)
 
     def raw(
-        self, kind: str, layer: int, tokens: tuple[int, ...], examples: slice = slice(None)
+        self, activation: Activation, layer: int, tokens: tuple[int, ...], examples: slice = slice(None)
     ) -> Float[Tensor, "examples tokens d"]:
         """A whole layer's activation (every head, every neuron) at some tokens."""
         start, stop = tokens[0], tokens[-1] + 1
         columns = [token - start for token in tokens]
-        if self.keeps(kind, layer, start):
-            return self.span(kind, layer, start, stop, examples)[:, columns]
-        if self._recent[0] != (kind, layer, start, stop):
+        if self.keeps(activation, layer, start):
+            return self.span(activation.name, layer, start, stop, examples)[:, columns]
+        rows = range(len(self))[examples]
+        asked = activation, layer, start, stop, rows
+        if self._recent[0] != asked:
             # A sweep over heads or neuron sets asks for the same layer many times.
-            self._recent = (kind, layer, start, stop), self._again(kind, layer, start, stop)
-        return self._recent[1][examples][:, columns]
+            self._recent = asked, self._again(activation, layer, start, stop, rows)
+        return self._recent[1][:, columns]
 
     def keys_and_values(
         self, layer: int, start: int, stop: int, examples: slice = slice(None)
@@ -143,22 +146,20 @@ class Recording:
             found.append(late.to(device, dtype))
         return found[0], found[1]
 
-    def _again(self, kind: str, layer: int, start: int, stop: int) -> Tensor:
+    def _again(self, activation: Activation, layer: int, start: int, stop: int, examples: range) -> Tensor:
         """Re-run the half block that computes this activation, at these tokens only, from the recorded residual."""
 
         def run(rows: slice) -> Tensor:
-            tap = Keeper({kind})
-            x = self.span("resid", layer - 1, start, stop, rows)
-            if kind in ("neurons", "mlp"):
-                feed(self.network, layer, x, self.span("mid", layer, start, stop, rows), tap)
-                return tap.found[kind]
-            past = self.past(layer, start, rows)
-            past.want_weights = kind == "pattern"
-            attend(self.network, layer, x, tap, past)
-            return pattern(past, self.length) if kind == "pattern" else tap.found[kind]
+            tap, rows = Keeper({activation.name}), slice(examples.start + rows.start, examples.start + rows.stop)
+            x = self.span(RESID.name, layer - 1, start, stop, rows)
+            if activation.half is Half.MLP:
+                feed(self.network, layer, x, self.span(MID.name, layer, start, stop, rows), tap)
+            else:
+                attend(self.network, layer, x, tap, self.past(layer, start, rows))
+            return tap.found[activation.name]
 
         with torch.no_grad(), installed(self.network.model):
-            return torch.cat(self.memory.over(len(self), stop - start, run))
+            return torch.cat(self.memory.over(len(examples), stop - start, run))
 
 
 @dataclass
@@ -179,50 +180,15 @@ class Keeper:
         return value
 
 
-def pattern(past: Past, length: int) -> Float[Tensor, "rows new heads_tokens"]:
-    """Attention weights as one row per new token: every head's weights over all `length` tokens, concatenated."""
-    weights = past.kept["weights"].transpose(1, 2)
-    weights = torch.nn.functional.pad(weights, (0, length - weights.shape[-1]))
-    return weights.flatten(2)
-
-
-def select(network: Network, site: Site, found: Float[Tensor, "n tokens w"]) -> Float[Tensor, "n tokens d"]:
-    """The part of a layer's activation that a site names: one head's contribution, some neurons, one head's weights."""
-    if site.kind == "head":
-        (head,), width = site.index, network.head_dim
-        return contribution(network, site.layer, head, found[..., head * width : (head + 1) * width])
-    if site.kind == "neurons" and site.index:
-        return found[..., list(site.index)]
-    if site.kind == "pattern":
-        return found.reshape(*found.shape[:-1], network.n_heads, -1)[..., site.index[0], :]
-    return found
-
-
-def contribution(
-    network: Network, layer: int, head: int, z: Float[Tensor, "*n head_dim"]
-) -> Float[Tensor, "*n d_model"]:
-    """z_h W_O: what one head adds to the output projection's result, in fp32 or better."""
-    width = network.head_dim
-    precise = torch.promote_types(z.dtype, torch.float32)
-    weight = network.blocks[layer].out_matrix[head * width : (head + 1) * width]
-    return z.to(weight.device, precise) @ weight.to(precise)
-
-
 def size(network: Network, prompts: Prompts, keep: Iterable[Keep] = (), dtype: torch.dtype | None = None) -> int:
     """Bytes that a recording of these prompts will hold."""
     extras = check_keep(keep)
     config = network.model.config
     kv_width = (getattr(config, "num_key_value_heads", None) or network.n_heads) * network.head_dim
     length = int(prompts.ids.shape[1])
-    widths = {
-        "attn": network.d_model,
-        "mlp": network.d_model,
-        "z": network.n_heads * network.head_dim,
-        "neurons": network.d_mlp,
-        "pattern": network.n_heads * length,
-    }
-    always = 2 * network.d_model + 2 * kv_width
-    question = always + sum(widths[name] for name in extras)
+    widths = {kind.read: kind.width(network, length) for kind in KINDS.values()}
+    always = 2 * kv_width + sum(width for activation, width in widths.items() if activation.always)
+    question = always + sum(width for activation, width in widths.items() if activation.name in extras)
     tokens = len(prompts) * (length - prompts.prefix)
     values = network.n_layers * (prompts.prefix * always + tokens * question)
     values += network.d_model * (prompts.prefix + tokens)
@@ -231,10 +197,10 @@ def size(network: Network, prompts: Prompts, keep: Iterable[Keep] = (), dtype: t
 
 def check_keep(keep: Iterable[str]) -> set[str]:
     """The extras asked for, or a refusal that lists what there is."""
-    extras = set(keep)
-    unknown = extras - set(EXTRAS)
+    extras, known = set(keep), [kind.read.name for kind in KINDS.values() if not kind.read.always]
+    unknown = extras - set(known)
     if unknown:
-        raise NumberlineError(f"a recording cannot keep {sorted(unknown)[0]!r}: choose from {', '.join(EXTRAS)}")
+        raise NumberlineError(f"a recording cannot keep {sorted(unknown)[0]!r}: choose from {', '.join(known)}")
     return extras
 
 
@@ -258,7 +224,11 @@ def record(
         return tensor.to(device or tensor.device, dtype or tensor.dtype)
 
     with torch.no_grad(), installed(network.model):
-        if prefix_of is not None and _same_prefix(prefix_of, recording) and ("resid", layers[-1]) in prefix_of.prefix:
+        if (
+            prefix_of is not None
+            and _same_prefix(prefix_of, recording)
+            and (RESID.name, layers[-1]) in prefix_of.prefix
+        ):
             recording.prefix = {key: put(tensor) for key, tensor in prefix_of.prefix.items()}
         elif shared:
             x = network.embed(prompts.ids[:1, :shared], 0)
@@ -288,15 +258,14 @@ def _run(
 ) -> Iterable[tuple[Key, Tensor]]:
     """The plain forward pass, block by block, giving out what is to be kept."""
     network = recording.network
-    yield ("resid", -1), x
+    always = {kind.read.name for kind in KINDS.values() if kind.read.always}
+    yield (RESID.name, -1), x
     for layer in layers:
         past = recording.past(layer, start, rows)
-        past.want_keys, past.want_weights = True, "pattern" in extras
-        tap = Keeper({"mid", "resid"} | extras)
+        past.want_keys = True
+        tap = Keeper(always | extras)
         x = feed(network, layer, x, attend(network, layer, x, tap, past), tap)
         yield ("keys", layer), past.kept["keys"]
         yield ("values", layer), past.kept["values"]
-        if "pattern" in extras:
-            yield ("pattern", layer), pattern(past, recording.length)
         for kind, tensor in tap.found.items():
             yield (kind, layer), tensor

@@ -34,6 +34,8 @@ SPAN = 3
 """How many layers from the transport layer on."""
 DEPTHS = (1, 3, 10, 30, 100, 300, 1000, 3000)
 TOP = 20
+ATTENTION, MLP = "attention", "mlp"
+"""What is frozen, as tables call it."""
 DRAWS = 2
 
 
@@ -81,8 +83,8 @@ class Ranked:
 
 def sub_blocks(layers: Sequence[int], position: str) -> list[tuple[tuple[Site, ...], str]]:
     """What is frozen: nothing, each sub-block alone, then MLPs together."""
-    alone = [((attn(layer).at(position),), "attention") for layer in layers[1:]]
-    several = [(tuple(mlp(layer).at(position) for layer in chosen), "mlp") for chosen in subsets(layers)]
+    alone = [((attn(layer).at(position),), ATTENTION) for layer in layers[1:]]
+    several = [(tuple(mlp(layer).at(position) for layer in chosen), MLP) for chosen in subsets(layers)]
     return [((), "none"), *alone, *several]
 
 
@@ -101,7 +103,7 @@ def freeze_blocks(lab: Lab, meeting: Meeting, progress: Progress) -> tuple[Rows,
         conditions = [freezing(meeting.patch, sites)(examples) for sites, _ in frozen]
         scores = score(examples, conditions, progress)
         rows += scores.rows([{"case": case, **describe(sites, kind)} for sites, kind in frozen])
-        lost += costs(case, scores, [sites for sites, _ in frozen])
+        lost += costs(case, scores, frozen)
     return rows, lost
 
 
@@ -111,11 +113,11 @@ def describe(sites: Sequence[Site], kind: str) -> dict[str, Any]:
     return {"frozen": f"{kind} {'+'.join(map(str, layers))}".strip(), "kind": kind, "layers": layers}
 
 
-def costs(case: str, scores: Scores, frozen: Sequence[Sequence[Site]]) -> Rows:
+def costs(case: str, scores: Scores, frozen: Sequence[tuple[Sequence[Site], str]]) -> Rows:
     """The pooled recovery that freezing each single MLP costs, paired by example with the patch alone."""
     rows = []
-    for number, sites in enumerate(frozen):
-        if len(sites) == 1 and sites[0].kind == "mlp":
+    for number, (sites, what) in enumerate(frozen):
+        if len(sites) == 1 and what == MLP:
             lost = ratio(scores.pld[0] - scores.pld[number], scores.pairs.scale)
             rows.append({"case": case, "layer": sites[0].layer, **lost.columns})
     return rows

@@ -205,8 +205,7 @@ def patch_rows(lab: Lab, patches: Mapping[str, list[Patch]], pairs_of: CasePairs
     for (case, kind), each in pairs_of.items():
         conditions = {name: [patch(each) for patch in draws] for name, draws in patches.items()}
         where = {name: draws[0][0].site.position for name, draws in conditions.items()}
-        if lab.network.parallel:
-            conditions = {name: draws for name, draws in conditions.items() if draws[0][0].site.kind != "mid"}
+        conditions = {name: draws for name, draws in conditions.items() if not draws[0][0].site.missing(lab.network)}
         scored = draw_rows(each, conditions, {"case": case, "examples": kind}, count)
         rows += [{**row, "position": where[row["condition"]]} for row in scored]
     return rows
