@@ -17,7 +17,7 @@ from typing import Any
 
 from numberline.engine.lab import Lab
 from numberline.engine.sites import mlp
-from numberline.experiments.common.comparing import Meeting, freeze_blocks, sub_blocks, subsets
+from numberline.experiments.common.comparing import MeetingPoint, freeze_blocks, sub_blocks, subsets
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.common.roles import comparator_mlps, settle
 from numberline.experiments.two.patches import CASES, SPACE, SharedSpace, case_pairs, space_of, swapping_all
@@ -47,8 +47,8 @@ def measure(lab: Lab, context: Context, space: SharedSpace) -> Result:
     return Result.of(tables, context.sizes.evaluation)
 
 
-def meeting_of_two(lab: Lab, context: Context, space: SharedSpace) -> Meeting:
+def meeting_of_two(lab: Lab, context: Context, space: SharedSpace) -> MeetingPoint:
     """The (v1, v2) plane at y2."""
-    return Meeting(
+    return MeetingPoint(
         space.layer, "y2", space.patches["plane"], CASES, lambda case, fitting: case_pairs(lab, context, case, fitting)
     )
