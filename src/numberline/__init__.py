@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from numberline.engine.edits import add, freeze, set_coordinates, swap, transform, zero
     from numberline.engine.lab import Lab, Read, Reading
+    from numberline.engine.loading import load, wrap
     from numberline.engine.prompts import Prompts
     from numberline.engine.recording import Recording
     from numberline.engine.sites import EVERYWHERE, Site, attn, head, mid, mlp, neurons, pattern, resid
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 _HOME = {
     "numberline.engine.edits": "add freeze set_coordinates swap transform zero",
     "numberline.engine.lab": "Lab Read Reading",
+    "numberline.engine.loading": "load wrap",
     "numberline.engine.prompts": "Prompts",
     "numberline.engine.recording": "Recording",
     "numberline.engine.sites": "EVERYWHERE Site attn head mid mlp neurons pattern resid",
@@ -112,28 +114,10 @@ __all__ = [
     "set_coordinates",
     "swap",
     "transform",
+    "wrap",
     "write_counterfactuals",
     "zero",
 ]
-
-
-def load(
-    name: str = "tiny",
-    device: str | None = None,
-    dtype: str = "float32",
-    device_map: str | dict[str, str] | None = None,
-) -> "Lab":
-    """A Lab with a model in it: a built-in one, a folder with Hugging Face weights, or a Hub id.
-
-    The engine's view of the model is checked against the model's own forward pass before anything is built on it.
-    """
-    from numberline.engine.lab import Lab
-    from numberline.engine.parity import check_parity
-    from numberline.models.loading import load as load_model
-
-    lab = Lab.of(load_model(name, device, dtype, device_map))
-    check_parity(lab)
-    return lab
 
 
 def __getattr__(name: str) -> Any:

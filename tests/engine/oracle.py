@@ -32,7 +32,7 @@ STARCODER = Names("model.layers", "self_attn.o_proj", "mlp.c_proj", "self_attn.o
 PHI = Names("model.layers", "self_attn.dense", "mlp.fc2", "self_attn.dense", "mlp")
 NAMES = {
     "gemma2": SANDWICH, "gemma3_text": SANDWICH, "olmo2": SANDWICH, "gpt_neox": NEOX, "gpt2": GPT2,
-    "starcoder2": STARCODER, "phi": PHI,
+    "starcoder2": STARCODER, "phi": PHI, "olmo3": SANDWICH, "exaone4": SANDWICH,
 }  # fmt: skip
 
 

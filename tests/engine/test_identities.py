@@ -12,15 +12,12 @@ from transformers import AutoTokenizer
 from numberline.engine.edits import add, freeze, swap, transform, zero
 from numberline.engine.lab import Lab, Read
 from numberline.engine.memory import Memory
-from numberline.engine.parity import check_parity
 from numberline.engine.recording import check_keep
 from numberline.engine.sites import EVERYWHERE, attn, head, mid, mlp, neurons, pattern, resid
 from numberline.engine.subspace import Subspace
 from numberline.errors import NumberlineError
 from numberline.models.catalogue import BUILT_IN
-from numberline.models.families import FAMILIES, LLAMA
 from numberline.models.loaded import wrap
-from numberline.models.network import Network
 
 ALL = Read(logits=torch.arange(306).repeat(4, 1), argmax=True)
 
@@ -207,41 +204,6 @@ def test_patches_are_computed_in_single_precision(dtype):
     assert not torch.equal(got, sloppy)
     whole = half.lab.run(half.corrupted, [], ALL).logits
     assert (whole - half.found["corrupted"]["logits"].float()).abs().max() < 0.05 * whole.abs().max()
-
-
-def test_load_checks_every_family(any_bench: Bench):
-    check_parity(any_bench.lab)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        replace(LLAMA, before_mlp="input_layernorm"),
-        replace(LLAMA, before_attention=""),
-        replace(LLAMA, after_mlp="post_attention_layernorm"),
-    ],
-)
-def test_a_wrong_map_is_caught_on_load(monkeypatch, wrong):
-    monkeypatch.setitem(FAMILIES, "qwen2", wrong)
-    model = small_model("qwen2", torch.float32)
-    with pytest.raises(NumberlineError, match="do not trust"):
-        check_parity(Lab.of(wrap(model, None, "wrong")))
-
-
-def test_heads_split_wrongly_are_caught_on_load(monkeypatch):
-    model = small_model("qwen2", torch.float32)
-    lab = Lab.of(wrap(model, None, "wrong"))
-    plain = type(lab.network.blocks[0]).out_matrix.fget
-    monkeypatch.setattr(type(lab.network.blocks[0]), "out_matrix", property(lambda self: plain(self).T))
-    with pytest.raises(NumberlineError, match="sum of the heads"):
-        check_parity(lab)
-
-
-def test_an_unknown_architecture_is_refused_by_name():
-    model = small_model("qwen2")
-    model.config.model_type = "perceptron"
-    with pytest.raises(NumberlineError, match="'perceptron' is not supported"):
-        Network.of(model)
 
 
 def test_a_model_spread_over_devices(qwen_bench: Bench):

@@ -59,12 +59,11 @@ def advance(progress: Progress, row: Any) -> Any:
 
 
 def load_lab(model: str, device: str | None, dtype: str, device_map: str | None) -> "Lab":
-    """A model, loaded without a word."""
-    from numberline.engine.lab import Lab
-    from numberline.models.loading import load
+    """A model, loaded and checked without a word, unless its architecture had to be proven."""
+    from numberline.engine.loading import load
 
     with quiet_transformers():
-        return Lab.of(load(model, device, dtype, device_map))
+        return load(model, device, dtype, device_map)
 
 
 @contextmanager

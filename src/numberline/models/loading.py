@@ -1,26 +1,26 @@
-"""Load a model by name: a built-in one, a folder, or a Hugging Face Hub id.
+"""How does a model come into memory? By name: a built-in one, a folder, or a Hugging Face Hub id.
 
-Weights are frozen and the model is put in evaluation mode; nothing else about it is changed. On load the map from its
-architecture to sites is checked against the model's own forward pass (`numberline.engine.parity`).
+Nothing about it is changed. What its parts are, and that they are what they are said to be, is found out afterwards
+(`numberline.engine.loading`).
 """
+
+from typing import Any
 
 import torch
 
 from numberline.errors import NumberlineError
 from numberline.models.catalogue import BUILT_IN, COMPILED, TRAINED
-from numberline.models.loaded import Loaded, wrap
-from numberline.models.network import known_family
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "float64": torch.float64}
 
 
-def load(
+def read(
     name: str = "tiny",
     device: str | None = None,
     dtype: str = "float32",
     device_map: str | dict[str, str] | None = None,
-) -> Loaded:
-    """Load a model. `device_map` spreads it over devices with accelerate; else it goes to `device`."""
+) -> tuple[Any, Any]:
+    """A Hugging Face model and its tokenizer. `device_map` spreads it over devices; else it goes to `device`."""
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
     if dtype not in DTYPES:
@@ -29,11 +29,15 @@ def load(
         from numberline.models.planted import planted
 
         tokenizer = AutoTokenizer.from_pretrained(BUILT_IN / "tiny")
-        return wrap(planted()[0].to(device or default_device(), DTYPES[dtype]), tokenizer, name)
+        return planted()[0].to(device or default_device(), DTYPES[dtype]), tokenizer
     source = str(BUILT_IN / name) if name in TRAINED else name
     try:
         config = AutoConfig.from_pretrained(source)
-        known_family(config)  # refused before downloading or reading any weights
+        if config.is_encoder_decoder:  # refused before any weights are downloaded or read
+            raise NumberlineError(
+                f"'{name}' ({config.model_type}) is an encoder with a decoder: numberline works on decoder-only "
+                "language models, so choose one of these"
+            )
         tokenizer = AutoTokenizer.from_pretrained(source)
         model = AutoModelForCausalLM.from_pretrained(source, dtype=DTYPES[dtype], device_map=device_map)
     except (OSError, ValueError) as error:
@@ -44,7 +48,7 @@ def load(
         ) from error
     if device_map is None:
         model = model.to(device or default_device())
-    return wrap(model, tokenizer, name)
+    return model, tokenizer
 
 
 def default_device() -> str:
