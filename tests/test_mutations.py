@@ -23,7 +23,7 @@ from numberline.experiments.two import neurons as k2_neurons
 from numberline.experiments.two import trace as k2_trace
 from numberline.experiments.two import transport as k2_transport
 from numberline.experiments.two.patches import SharedSpace
-from numberline.methods import das, heads, trace
+from numberline.methods import das, freezing, heads, trace
 from numberline.tasks import QUICK
 from numberline.verify import cases, neurons, sites_and_directions
 from numberline.verify.check import BlindRun, Check
@@ -176,7 +176,7 @@ MUTATIONS = (
         "ranking",
         lambda right: lambda found, layers: right(found, layers)[::-1],
     ),
-    Mutation("neurons are pinned one place off", "neurons", comparing, "pin",
+    Mutation("neurons are pinned one place off", "neurons", freezing, "pin",
         lambda right: lambda values, at, position: right(values, [(a, i ^ 1) for a, i in at], position)),
     Mutation(
         "fields have y1 and y2 exchanged",

@@ -20,6 +20,7 @@ from numberline.experiments.two import shortcut as k2_shortcut
 from numberline.experiments.two import three_digit as k2_three_digit
 from numberline.experiments.two import trace as k2_trace
 from numberline.experiments.two import transport as k2_transport
+from numberline.methods.probes import held_out
 
 FEW = replace(SMALL, evaluation=25, fitting=16)
 STEPS = 30  # of DAS: enough for tiny; on planted, only what does not hang on the fit is looked at
@@ -134,7 +135,7 @@ def test_probes_read_the_numbers_where_they_are_and_nowhere_before():
     assert floor["y1>y2"] < 0.95
     blind = {row["position"] for row in found.rows("probes") if row["target"] == "log_y2" and row["knows"] == "nothing"}
     assert blind == {"y1.first", "y1", ""}
-    held = k2_probes.split(40, 1)
+    held = held_out(40, 1, together=2)
     assert int(held.sum()) == 8
     assert torch.equal(held[0::2], held[1::2])
 

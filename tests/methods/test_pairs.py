@@ -6,13 +6,15 @@ import torch
 import numberline
 from numberline.engine.edits import freeze, swap
 from numberline.engine.prompts import Prompts
-from numberline.engine.sites import attn, head, mid, resid
+from numberline.engine.sites import attn, head, mid, neurons, resid
 from numberline.errors import NumberlineError
 from numberline.methods.attribution import attribute
 from numberline.methods.das import fit, fit_cases, random_subspaces
 from numberline.methods.draws import draw_rows
+from numberline.methods.freezing import cost, freeze_neurons, freeze_sites
 from numberline.methods.heads import sweep_heads
 from numberline.methods.pairs import Pairs, join
+from numberline.methods.probes import held_out, probe_everywhere
 from numberline.methods.scores import score
 from numberline.methods.trace import trace
 
@@ -85,6 +87,9 @@ def test_the_trace_restores_every_layer_and_token(lab, pairs):
         "nothing is shared from the start"
     )
     assert {token.position: token.token_text for token in found.tokens}["giver"] == "y"
+    (alone_token,) = [token for token in found.tokens if token.position == "it"]
+    few = trace(pairs, layers=[1], tokens=[alone_token])
+    assert torch.allclose(few.scores.pld[0], found.scores.pld[len(found.tokens) + alone_token.token])
     place = 2 * len(found.tokens) + pairs.positions["giver"]
     alone = score(pairs, [[swap(resid(2).at("giver"), pairs.clean)]])
     assert torch.allclose(found.scores.pld[place], alone.pld[0])
@@ -112,7 +117,7 @@ def test_the_heads_are_swept_alone_and_together(lab, pairs):
     )
 
 
-def test_das_attribution_freezing_and_controls_take_pairs(lab, pairs):
+def test_das_attribution_and_controls_take_pairs(lab, pairs):
     site = resid(1).at("giver")
     (found,) = fit(pairs, site, steps=4)
     assert found.losses[-1] < found.losses[0]
@@ -124,8 +129,41 @@ def test_das_attribution_freezing_and_controls_take_pairs(lab, pairs):
     assert [row["draws"] for row in rows] == [1, 1, 1, 2, 2, 2]
     scores = attribute(pairs, lambda part: [swap(mid(1).at("giver"), part.clean)], [1, 2], "giver")
     assert scores.abs().max() > 0
-    frozen = score(pairs, [[swap(site, pairs.clean)], [swap(site, pairs.clean), freeze(attn(2).at("last"))]])
+
+
+def test_freezing_takes_pairs(lab, pairs):
+    site, later = resid(1).at("giver"), attn(2).at("last")
+
+    def patch(some):
+        return [swap(site, some.clean)]
+
+    frozen = freeze_sites(pairs, patch, [[], [later]])
+    again = score(pairs, [patch(pairs), [*patch(pairs), freeze(later)]])
+    assert torch.equal(frozen.pld, again.pld)
     assert not torch.allclose(frozen.pld[0], frozen.pld[1])
+    lost = (frozen.pld[0] - frozen.pld[1]).mean() / pairs.scale.mean()
+    assert cost(frozen, 1).mean == pytest.approx(float(lost))
+    everything = [(3, number) for number in range(lab.network.d_mlp)]
+    some = freeze_neurons(pairs, patch, [[], everything], "last")
+    whole = freeze_sites(pairs, patch, [[], [neurons(3).at("last")]])
+    assert torch.allclose(some.pld, whole.pld)
+    assert not torch.allclose(some.pld[0], some.pld[1])
+
+
+def test_probes_read_the_users_prompts(lab):
+    """Which of two letters the giver begins with is known from its first token on, and nowhere before."""
+    texts = [f"So {first}{last} gave it" for first in "MP" for last in ("ary", "aty", "ova", "eta", "yra", "uky")]
+    prompts = Prompts.of(lab.tokenizer, texts, {"giver": (3, 7)})
+    begins = torch.tensor([1.0] * 6 + [-1.0] * 6)
+    number = torch.arange(12.0)
+    held = held_out(12, seed=1, together=3)
+    assert held.tolist() == held.reshape(-1, 3)[:, :1].expand(-1, 3).flatten().tolist()
+    assert 0 < int(held.sum()) < 12
+    rows = probe_everywhere(lab, prompts, {"begins": begins, "number": number}, held)
+    assert {row["target"] for row in rows} == {"begins", "number"}
+    assert {row["token"] for row in rows} == set(range(prompts.prefix, prompts.ids.shape[1]))
+    first = [row for row in rows if (row["target"], row["position"], row["layer"]) == ("begins", "giver.first", 0)]
+    assert first[0]["mean"] == 1, "a target of ±1 is scored by its accuracy"
 
 
 def test_pairs_join_and_part(lab, pairs):

@@ -6,18 +6,28 @@
 3. The leave-one-out residual of example i is its residual over 1 − h_i, with the leverage
    h_i = 1/n + Σ_j Z_ij² / (Λ_j + α). The penalty with the least mean square of them is taken, for each target apart.
 4. Scores on held-out examples: R² for a number, accuracy of the sign for a comparison (targets ±1: a ridge classifier).
+5. `probe_everywhere` does so at every layer and token of some prompts (of pairs: `pairs.clean.prompts`).
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
+from numberline.engine.lab import Lab
+from numberline.engine.prompts import Prompts
+from numberline.engine.sites import resid
+from numberline.methods import clouds
 from numberline.methods.intervals import Estimate, mean, ratio
+from numberline.methods.trace import question_tokens
 
 PENALTIES = torch.logspace(-2, 4, 13, dtype=torch.float64)
 HELD_OUT = 0.2
+GROUP_BYTES = 2**30
+"""How much of the prompts' activations is held at once: layers are read in groups."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,3 +80,53 @@ def r2(truth: Float[Tensor, " n"], predicted: Float[Tensor, " n"]) -> Estimate:
 def accuracy(truth: Float[Tensor, " n"], predicted: Float[Tensor, " n"]) -> Estimate:
     """How often the prediction has the sign of the truth."""
     return mean(((predicted > 0) == (truth > 0)).double())
+
+
+def held_out(n: int, seed: int, together: int = 1) -> Bool[Tensor, " n"]:
+    """Which of n examples are held out: a fifth, drawn at random; `together` neighbours share their lot."""
+    groups = -(-n // together)
+    order = torch.randperm(groups, generator=torch.Generator().manual_seed(seed))
+    chosen = torch.zeros(groups, dtype=torch.bool)
+    chosen[order[: round(HELD_OUT * groups)]] = True
+    return chosen.repeat_interleave(together)[:n]
+
+
+def probe(
+    x: Float[Tensor, "n d"], targets: Mapping[str, Float[Tensor, " n"]], held: Bool[Tensor, " n"]
+) -> list[dict[str, Any]]:
+    """One row for each target: its penalty, and its score on the examples that are held out."""
+    wanted = torch.stack(list(targets.values()), 1)
+    fitted = ridge(x[~held], wanted[~held])
+    predicted, truth = fitted(x[held]), wanted[held]
+    return [
+        {
+            "target": target,
+            "penalty": float(fitted.penalties[i]),
+            **(accuracy if bool((wanted[:, i].abs() == 1).all()) else r2)(truth[:, i], predicted[:, i]).columns,
+        }
+        for i, target in enumerate(targets)
+    ]
+
+
+def probe_everywhere(
+    lab: Lab,
+    prompts: Prompts,
+    targets: Mapping[str, Float[Tensor, " n"]],
+    held: Bool[Tensor, " n"],
+    progress: Callable[[int], object] | None = None,
+) -> list[dict[str, Any]]:
+    """The probes of the residual leaving every layer, at every token that the prompts do not share.
+
+    Rows: layer, token, token_text, position, target, penalty, mean, …; `progress` is told places.
+    """
+    layers, tokens = lab.network.n_layers, question_tokens(lab.tokenizer, prompts)
+    group = max(GROUP_BYTES // (len(prompts) * len(tokens) * lab.network.d_model * 4), 1)
+    rows: list[dict[str, Any]] = []
+    for start in range(0, layers, group):
+        places = [(layer, token) for layer in range(start, min(start + group, layers)) for token in tokens]
+        read = clouds.read(lab, prompts, [resid(layer).at(token.token) for layer, token in places])
+        for (layer, token), x in zip(places, read, strict=True):
+            rows += [{"layer": layer, **token.columns, **row} for row in probe(x, targets, held)]
+            if progress is not None:
+                progress(1)
+    return rows

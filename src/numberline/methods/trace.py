@@ -54,12 +54,17 @@ class Trace:
         return torch.tensor(means).reshape(len(self.layers), len(self.tokens))
 
 
-def trace(pairs: Pairs, layers: Sequence[int] | None = None, progress: Callable[[int], object] | None = None) -> Trace:
-    """Restore every token after every layer (or after some of them)."""
+def trace(
+    pairs: Pairs,
+    layers: Sequence[int] | None = None,
+    tokens: Sequence[Token] | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Trace:
+    """Restore every token after every layer, or some of them."""
     chosen = tuple(range(pairs.lab.network.n_layers) if layers is None else layers)
-    tokens = tuple(question_tokens(pairs.lab.tokenizer, pairs.clean.prompts))
-    places = [resid(layer).at(token.token) for layer in chosen for token in tokens]
-    return Trace(score(pairs, [[swap(site, pairs.clean)] for site in places], progress), chosen, tokens)
+    named = tuple(question_tokens(pairs.lab.tokenizer, pairs.clean.prompts) if tokens is None else tokens)
+    places = [resid(layer).at(token.token) for layer in chosen for token in named]
+    return Trace(score(pairs, [[swap(site, pairs.clean)] for site in places], progress), chosen, named)
 
 
 def question_tokens(tokenizer: Any, prompts: Prompts) -> list[Token]:

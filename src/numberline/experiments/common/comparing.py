@@ -21,11 +21,12 @@ from torch import Tensor
 
 from numberline.engine.lab import Lab
 from numberline.engine.sites import Site, attn, mlp
-from numberline.experiments.two.patches import Patch, freezing
-from numberline.methods.attribution import Place, activations, attribute, pin, ranking, shuffled
-from numberline.methods.intervals import ratio
+from numberline.experiments.two.patches import Patch
+from numberline.methods import freezing
+from numberline.methods.attribution import Place, attribute, ranking, shuffled
+from numberline.methods.freezing import cost, freeze_sites
 from numberline.methods.pairs import Pairs
-from numberline.methods.scores import Scores, score
+from numberline.methods.scores import Scores
 
 Rows = list[dict[str, Any]]
 Progress = Callable[[int], None]
@@ -100,8 +101,7 @@ def freeze_blocks(lab: Lab, meeting: MeetingPoint, progress: Progress) -> tuple[
     lost: Rows = []
     for case in meeting.cases:
         examples = meeting.pairs(case, False)
-        conditions = [freezing(meeting.patch, sites)(examples) for sites, _ in frozen]
-        scores = score(examples, conditions, progress)
+        scores = freeze_sites(examples, meeting.patch, [sites for sites, _ in frozen], progress)
         rows += scores.rows([{"case": case, **describe(sites, kind)} for sites, kind in frozen])
         lost += costs(case, scores, frozen)
     return rows, lost
@@ -118,8 +118,7 @@ def costs(case: str, scores: Scores, frozen: Sequence[tuple[Sequence[Site], str]
     rows = []
     for number, (sites, what) in enumerate(frozen):
         if len(sites) == 1 and what == MLP:
-            lost = ratio(scores.pld[0] - scores.pld[number], scores.pairs.scale)
-            rows.append({"case": case, "layer": sites[0].layer, **lost.columns})
+            rows.append({"case": case, "layer": sites[0].layer, **cost(scores, number).columns})
     return rows
 
 
@@ -162,9 +161,7 @@ def freeze_neurons(
             *(({"frozen": "random", "draw": draw}, order[: len(shared)]) for draw, order in enumerate(randoms)),
         ]
         examples = meeting.pairs(case, False)
-        layers = sorted({*ranked.layers, *(layer for layer, _ in shared)})
-        corrupted = activations(examples.corrupted, layers, meeting.position)
-        edits = [[*meeting.patch(examples), *pin(corrupted, places, meeting.position)] for _, places in conditions]
+        sets = [places for _, places in conditions]
         labels = [{"case": case, **label, "k": len(places)} for label, places in conditions]
-        rows += score(examples, edits, progress).rows(labels)
+        rows += freezing.freeze_neurons(examples, meeting.patch, sets, meeting.position, progress).rows(labels)
     return [row for row in rows if "ranking" in row], [row for row in rows if "frozen" in row]

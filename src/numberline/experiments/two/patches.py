@@ -22,7 +22,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from numberline.engine.edits import Edit, freeze, swap
+from numberline.engine.edits import Edit, swap
 from numberline.engine.lab import Lab
 from numberline.engine.sites import Site, head, mid, resid
 from numberline.engine.subspace import Subspace
@@ -114,11 +114,6 @@ def together(*patches: Patch) -> Patch:
 def swapping_all(sites: Sequence[Site]) -> Patch:
     """The patch that takes several whole activations from the clean run."""
     return lambda pairs: [swap(site, pairs.clean) for site in sites]
-
-
-def freezing(patch: Patch, sites: Sequence[Site]) -> Patch:
-    """A patch with sites downstream pinned to their values in the unpatched corrupted run."""
-    return lambda pairs: [*patch(pairs), *(freeze(site) for site in sites)]
 
 
 def two_numbers(context: Context) -> Task:

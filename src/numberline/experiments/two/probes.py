@@ -15,19 +15,16 @@ Tables
   (for y1 > y2: that have not seen y2). There is none for log y1, which every question token has seen.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from numberline.engine.lab import Lab
 from numberline.engine.prompts import Prompts
-from numberline.engine.sites import resid
 from numberline.experiments.common.experiment import Context, Result, experiment
-from numberline.methods import clouds
-from numberline.methods.probes import HELD_OUT, accuracy, r2, ridge
+from numberline.methods.probes import held_out, probe_everywhere
 from numberline.methods.trace import question_tokens
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
@@ -36,30 +33,21 @@ from numberline.tasks.scale import scaled
 from numberline.tasks.task import Task
 
 COMPARISON = "y1>y2"
-GROUP_BYTES = 2**30
-"""How much of the cloud's activations is held at once: layers are read in groups."""
 
 
 @experiment("k2.probes")
 def probes(lab: Lab, context: Context) -> Result:
     """What of each number can be read off linearly, and where?"""
-    task, network = Task(context.concept), lab.network
+    task = Task(context.concept)
     operands = cloud(task, context.sizes.number_cloud, context.seed)
     prompts = encode(lab.tokenizer, task, operands)
-    tokens = [token.columns for token in question_tokens(lab.tokenizer, prompts)]
-    targets, held_out = targets_of(task, operands), split(len(prompts), context.seed)
-    group = max(GROUP_BYTES // (len(prompts) * len(tokens) * network.d_model * 4), 1)
-    count = context.meter(network.n_layers * len(tokens))
-    rows: list[dict[str, Any]] = []
-    for start in range(0, network.n_layers, group):
-        sites = [(layer, token) for layer in range(start, min(start + group, network.n_layers)) for token in tokens]
-        read = clouds.read(lab, prompts, [resid(layer).at(token["token"]) for layer, token in sites])
-        for (layer, token), x in zip(sites, read, strict=True):
-            rows += [{"layer": layer, **token, **row} for row in probe(x, targets, held_out)]
-            count(1)
+    # Each pair is held out with its mirror image, which stands next to it.
+    chosen = held_out(len(prompts), context.seed, together=2)
+    count = context.meter(lab.network.n_layers * len(question_tokens(lab.tokenizer, prompts)))
+    rows = probe_everywhere(lab, prompts, targets_of(task, operands), chosen, count)
     for row in rows:
         row["knows"] = knows(row["target"], row["token"], prompts)
-    return Result.of({"probes": rows, "floors": floors(rows)}, n=int(held_out.sum()))
+    return Result.of({"probes": rows, "floors": floors(rows)}, n=int(chosen.sum()))
 
 
 def targets_of(task: Task, operands: Rows) -> dict[str, Float[Tensor, " n"]]:
@@ -68,31 +56,6 @@ def targets_of(task: Task, operands: Rows) -> dict[str, Float[Tensor, " n"]]:
     straight, prefix = scaled(task.concept, values), "log_" if task.concept.scale == "log" else ""
     larger = torch.where(values[:, 0] > values[:, 1], 1.0, -1.0).double()
     return {f"{prefix}y1": straight[:, 0], f"{prefix}y2": straight[:, 1], COMPARISON: larger}
-
-
-def split(n: int, seed: int) -> Bool[Tensor, " n"]:
-    """Which prompts are held out: a fifth of the pairs, each with its mirror image, which stands next to it."""
-    order = torch.randperm(n // 2, generator=torch.Generator().manual_seed(seed))
-    chosen = torch.zeros(n // 2, dtype=torch.bool)
-    chosen[order[: round(HELD_OUT * (n // 2))]] = True
-    return chosen.repeat_interleave(2)
-
-
-def probe(
-    x: Float[Tensor, "n d"], targets: Mapping[str, Float[Tensor, " n"]], held_out: Bool[Tensor, " n"]
-) -> list[dict[str, Any]]:
-    """The three probes of one site: their penalties and held-out scores."""
-    wanted = torch.stack(list(targets.values()), 1)
-    fitted = ridge(x[~held_out], wanted[~held_out])
-    predicted, truth = fitted(x[held_out]), wanted[held_out]
-    return [
-        {
-            "target": target,
-            "penalty": float(fitted.penalties[i]),
-            **(accuracy if target == COMPARISON else r2)(truth[:, i], predicted[:, i]).columns,
-        }
-        for i, target in enumerate(targets)
-    ]
 
 
 def knows(target: str, token: int, prompts: Prompts) -> str:

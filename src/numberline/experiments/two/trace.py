@@ -40,7 +40,10 @@ def trace(lab: Lab, context: Context) -> Result:
 def traced(lab: Lab, context: Context, pairs_of: Mapping[str, Pairs]) -> list[dict[str, Any]]:
     """The rows of a table `trace`: every layer and question token, in every case."""
     prompts = next(iter(pairs_of.values())).clean.prompts
-    count = context.meter(
-        len(pairs_of) * lab.network.n_layers * len(question_tokens(lab.tokenizer, prompts)) * len(prompts)
-    )
-    return [{"case": case, **row} for case, pairs in pairs_of.items() for row in restored(pairs, progress=count).rows]
+    tokens = question_tokens(lab.tokenizer, prompts)  # a token has one text in all cases
+    count = context.meter(len(pairs_of) * lab.network.n_layers * len(tokens) * len(prompts))
+    return [
+        {"case": case, **row}
+        for case, pairs in pairs_of.items()
+        for row in restored(pairs, tokens=tokens, progress=count).rows
+    ]
