@@ -38,7 +38,7 @@ def wrap(model: Any, tokenizer: Any, name: str = "model") -> Lab:
     """A Lab with a model that is already in memory; its weights are frozen and it is put in evaluation mode."""
     model.eval().requires_grad_(False)
     check_finite(model)
-    kind, identity = model.config.model_type, fingerprint(model)
+    kind, identity = model.config.model_type, fingerprint(model, tokenizer)
     reasons: dict[str, list[str]] = {}
     for family in (FAMILIES[kind],) if kind in FAMILIES else ROWS:
         try:
