@@ -18,14 +18,14 @@ from numberline.report.registry import FIGURES, SECTIONS
 from numberline.report.summary import verdict
 from numberline.report.tables import markdown
 from numberline.report.view import RunView
-from numberline.results.stored import Stored
+from numberline.results.folder import RunFolder
 
 WIDTH, COLOURS = 880, 64
 
 
 def make_gallery(run: Path, docs: Path) -> Path:
     """Write the gallery of a run into a folder of documentation."""
-    captions, view = listed_in(run).figures, RunView(Stored.open(run))
+    captions, view = listed_in(run).figures, RunView(RunFolder.open(run))
     pictures = docs / "pictures"
     pictures.mkdir(parents=True, exist_ok=True)
     for label in captions:

@@ -279,6 +279,6 @@ def test_the_package_can_be_run_as_a_module():
 def test_the_public_face_is_complete_and_loads_no_torch():
     process = in_a_process(code="import sys, numberline; numberline.__version__; sys.exit('torch' in sys.modules)")
     assert process.wait(timeout=60) == 0
-    assert set(numberline._WHERE) | {"load"} == set(numberline.__all__)
+    assert set(numberline._WHERE) | {"load", "open_run"} == set(numberline.__all__)
     assert all(hasattr(numberline, name) for name in numberline.__all__)
     assert not hasattr(numberline, "nothing")

@@ -58,11 +58,11 @@ def of_file(path, text):
 
 
 def test_the_digest_follows_the_code_and_not_its_words(tmp_path):
-    begins = "from numberline.methods.intervals import wilson\n"
+    begins = "from numberline.estimates import wilson\n"
     plain = of_file(tmp_path / "mine.py", f"{begins}def f():\n    return 1\n")
     assert of_file(tmp_path / "mine.py", f"{begins}\n# why\ndef f():\n    'doc'\n    return (1)\n") == plain
     assert of_file(tmp_path / "mine.py", f"{begins}def f():\n    return 12\n") != plain
-    assert set(plain) == {"mine.py", "methods/intervals.py", "errors.py"}
+    assert set(plain) == {"mine.py", "estimates.py", "errors.py"}
 
 
 def test_names_of_the_public_face_and_files_beside_are_followed(tmp_path):
@@ -82,7 +82,7 @@ def test_a_file_is_parsed_once(tmp_path):
 NOTEBOOK = """
 import numberline as nl
 import numpy as np
-from numberline.methods.intervals import wilson
+from numberline.estimates import wilson
 WHERE, TABLE = 3, np.arange(4.0)
 class Helper:
     def twice(self, x):
@@ -116,7 +116,7 @@ def test_an_experiment_in_a_notebook_has_a_digest(cell):
     assert cell(NOTEBOOK)[0] == digest
     names = {name for name, _ in used}
     assert {"notebook.asked", "notebook.helper", "notebook.Helper.twice", "notebook.WHERE", "notebook.TABLE"} <= names
-    assert {"methods/intervals.py", "engine/edits.py"} <= names
+    assert {"estimates.py", "engine/edits.py"} <= names
     assert not any("numpy" in name for name in names)
 
 

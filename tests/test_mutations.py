@@ -14,7 +14,6 @@ import torch
 from numberline.engine.subspace import Subspace
 from numberline.experiments.common import comparing
 from numberline.experiments.common.experiment import Context, Result
-from numberline.experiments.common.roles import Role
 from numberline.experiments.two import connectivity as k2_connectivity
 from numberline.experiments.two import dose as k2_dose
 from numberline.experiments.two import fields as k2_fields
@@ -24,6 +23,7 @@ from numberline.experiments.two import trace as k2_trace
 from numberline.experiments.two import transport as k2_transport
 from numberline.experiments.two.patches import SharedSpace
 from numberline.methods import das, freezing, heads, trace
+from numberline.results.roles import Role
 from numberline.tasks import QUICK
 from numberline.verify import cases, neurons, sites_and_directions
 from numberline.verify.check import BlindRun, Check
@@ -54,9 +54,9 @@ def given() -> Mapping[str, Result]:
     two = truth.directions[2]
 
     def result(roles: Mapping[str, tuple[int, ...]], **directions: torch.Tensor) -> Result:
-        rows = [Role(name, value, 1.0, 1.0, 0.0, True, "planted").row for name, value in roles.items()]
+        found = [Role(name, value, 1.0, 1.0, 0.0, True, why="planted") for name, value in roles.items()]
         spaces = {name: Subspace(direction[:, None], about) for name, direction in directions.items()}
-        return Result.of({"roles": rows}, 1, dict(directions), spaces)
+        return Result.of({}, 1, directions, spaces, found)
 
     planted_roles = sites_and_directions.planted_roles(truth)
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -18,7 +19,9 @@ from numberline.experiments.registry import EXPERIMENTS, index, select
 from numberline.files import write_whole
 from numberline.models.catalogue import BUILT_IN
 from numberline.models.loaded import wrap
-from numberline.results.folder import Meta, RunFolder
+from numberline.results.folder import RunFolder
+from numberline.results.roles import Role
+from numberline.results.schema import Meta
 from numberline.runs.run import Run, Settings, folder_name
 
 
@@ -48,8 +51,8 @@ class Bench:
             context.progress(1, 2)
             scores = torch.arange(6.0).reshape(2, 3).T  # not contiguous
             rows = [{"case": "y1", "mean": context.seed / 10, "n": 3}, {"case": "y2", "mean": 0.5, "n": 3}]
-            roles = [{"name": "number_layer", "value": [0], "why": "there is but one"}]
-            return Result.of({"scores": rows, "roles": roles}, n=3, tensors={"scores": scores}, subspaces=self.found)
+            role = Role("number_layer", (0,), 1.0, 1.0, float("nan"), True, why="there is but one")
+            return Result.of({"scores": rows}, 3, {"scores": scores}, self.found, [role])
 
         @experiment("demo.second", needs=("demo.first",))
         def second(lab: Lab, context: Context) -> Result:
@@ -86,7 +89,8 @@ def test_results_come_back_as_they_were(bench, lab, tmp_path):
     folder = bench.run(lab, tmp_path / "run")
     first = folder.load("demo.first")
     assert first.rows("scores") == [{"case": "y1", "mean": 5.2, "n": 3}, {"case": "y2", "mean": 0.5, "n": 3}]
-    assert torch.equal(first.tensors["scores"], torch.arange(6.0).reshape(2, 3).T)
+    assert np.array_equal(first.tensor("scores"), np.arange(6.0).reshape(2, 3).T)
+    assert (first.role("number_layer").value, first.missing) == ((0,), None)
     assert folder.load("demo.second").rows("total") == [{"total": 5.7}] * 2
     assert pq.read_table(tmp_path / "run/results/demo.first/scores.parquet").num_rows == 2
     assert not list((tmp_path / "run").rglob("*.partial"))
@@ -95,7 +99,7 @@ def test_results_come_back_as_they_were(bench, lab, tmp_path):
 def test_the_folder_says_how_it_was_made(bench, lab, tmp_path):
     bench.run(lab, tmp_path, settings=Settings("quick", seed=7))
     about = json.loads((tmp_path / "run.json").read_text())
-    assert about["configuration"] == {"model": "small", "size": "quick", "seed": 7, "task": "max"}
+    assert about["configuration"] == {"model": "small", "size": "quick", "seed": 7, "task": "max", "roles": {}}
     assert about["model"]["fingerprint"] == lab.loaded.fingerprint
     assert about["model"]["layers"] == 1
     assert {"python", "torch", "transformers"} <= set(about["versions"])
@@ -134,7 +138,8 @@ def test_a_stopped_run_goes_on_where_it_was(bench, lab, tmp_path):
     folder = bench.run(lab, tmp_path)
     assert bench.computed == ["demo.first", "demo.second", "demo.second"]
     whole = Bench()
-    assert folder.load("demo.second").tables == whole.run(lab, tmp_path / "whole").load("demo.second").tables
+    again = whole.run(lab, tmp_path / "whole").load("demo.second")
+    assert dict(folder.load("demo.second").tables) == dict(again.tables)
 
 
 def direction(model: str) -> Subspace:
@@ -144,7 +149,7 @@ def direction(model: str) -> Subspace:
 def test_subspaces_are_kept_with_their_provenance(bench, lab, tmp_path):
     bench.found = {"u": direction(lab.loaded.fingerprint), "v": direction(lab.loaded.fingerprint)}
     back = bench.run(lab, tmp_path).load("demo.first").subspaces
-    assert torch.equal(back["u"].basis, bench.found["u"].basis)
+    assert torch.equal(Subspace.of(back["u"]).basis, bench.found["u"].basis)
     assert back["u"].provenance == {"model": lab.loaded.fingerprint, "method": "test"}
     (tmp_path / "subspaces/v.safetensors").unlink()
     del bench.found["u"]
@@ -186,7 +191,11 @@ def test_what_cannot_be_measured_is_a_result_too(lab, tmp_path, bench):
 
     bench.experiments = index(none, then)
     folder = bench.run(lab, tmp_path)
-    assert folder.load("demo.then").rows("missing") == [{"reason": "demo.none is missing: no such head"}]
+    first, second = folder.load("demo.none"), folder.load("demo.then")
+    assert (first.missing, first.root, first.why) == ("no such head", None, "no such head")
+    assert (second.missing, second.root) == ("no such head", "demo.none")
+    assert second.why == "demo.none is missing: no such head"
+    assert list(second.tables) == []
 
 
 def test_a_meter_counts(bench):
@@ -220,12 +229,7 @@ def test_leftovers_of_an_earlier_result_are_removed(bench, lab, tmp_path):
     (place / "old.parquet").write_bytes(b"")
     (place / "meta.json").unlink()
     bench.run(lab, tmp_path)
-    assert sorted(path.name for path in place.iterdir()) == [
-        "meta.json",
-        "roles.parquet",
-        "scores.parquet",
-        "tensors.safetensors",
-    ]
+    assert sorted(path.name for path in place.iterdir()) == ["meta.json", "scores.parquet", "tensors.safetensors"]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ The names below are the public face. They are imported when first used, so that 
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -17,9 +18,13 @@ if TYPE_CHECKING:
     from numberline.engine.sites import EVERYWHERE, Site, attn, head, mid, mlp, neurons, pattern, resid
     from numberline.engine.subspace import Subspace
     from numberline.errors import NumberlineError
-    from numberline.experiments.common.experiment import Context, Experiment, Result, experiment
+    from numberline.experiments.common.experiment import Context, Experiment, experiment
     from numberline.methods.pairs import Pairs
     from numberline.results.folder import RunFolder
+    from numberline.results.result import Result
+    from numberline.results.roles import Role
+    from numberline.results.subspace import StoredSubspace
+    from numberline.results.table import Table
     from numberline.runs.run import Run, Settings
     from numberline.tasks import (
         MAX,
@@ -53,9 +58,13 @@ _HOME = {
     "numberline.engine.sites": "EVERYWHERE Site attn head mid mlp neurons pattern resid",
     "numberline.engine.subspace": "Subspace",
     "numberline.errors": "NumberlineError",
-    "numberline.experiments.common.experiment": "Context Experiment Result experiment",
+    "numberline.experiments.common.experiment": "Context Experiment experiment",
     "numberline.methods.pairs": "Pairs",
     "numberline.results.folder": "RunFolder",
+    "numberline.results.result": "Result",
+    "numberline.results.roles": "Role",
+    "numberline.results.subspace": "StoredSubspace",
+    "numberline.results.table": "Table",
     "numberline.runs.run": "Run Settings",
     "numberline.tasks": (
         "MAX MIN PAPER QUICK Concept Counterfactual Sentence Sizes Task Words answer_ids clean_operands cloud "
@@ -82,13 +91,16 @@ __all__ = [
     "Reading",
     "Recording",
     "Result",
+    "Role",
     "Run",
     "RunFolder",
     "Sentence",
     "Settings",
     "Site",
     "Sizes",
+    "StoredSubspace",
     "Subspace",
+    "Table",
     "Task",
     "Words",
     "add",
@@ -105,6 +117,7 @@ __all__ = [
     "mid",
     "mlp",
     "neurons",
+    "open_run",
     "ordered",
     "pattern",
     "perturb",
@@ -118,6 +131,13 @@ __all__ = [
     "write_counterfactuals",
     "zero",
 ]
+
+
+def open_run(path: str | Path) -> "RunFolder":
+    """A run's folder, to read its results: `open_run("runs/tiny").table("k2.trace", "trace").to_pandas()`."""
+    from numberline.results.folder import RunFolder
+
+    return RunFolder.open(path)
 
 
 def __getattr__(name: str) -> Any:

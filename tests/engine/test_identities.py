@@ -220,17 +220,12 @@ def test_a_model_spread_over_devices(qwen_bench: Bench):
     assert (got - want).abs().max() < 1e-10
 
 
-def test_subspaces_carry_their_provenance(tmp_path):
+def test_subspaces_carry_their_provenance():
     vectors = [torch.randn(6), torch.randn(6)]
     space = Subspace.spanned_by(*vectors, model="abc", site="resid(1)")
     assert torch.allclose(space.basis[:, 0], vectors[0] / vectors[0].norm(), atol=1e-6)
     assert float(space.basis[:, 1] @ vectors[1]) > 0
-    space.save(tmp_path / "u.safetensors")
-    again = Subspace.load(tmp_path / "u.safetensors", model="abc")
-    assert torch.equal(again.basis, space.basis)
-    assert again.provenance == {"model": "abc", "site": "resid(1)"}
-    with pytest.raises(NumberlineError, match="found in the model abc"):
-        Subspace.load(tmp_path / "u.safetensors", model="xyz")
+    assert space.provenance == {"model": "abc", "site": "resid(1)"}
     with pytest.raises(NumberlineError, match="orthonormal"):
         Subspace(torch.ones(6, 2))
     with pytest.raises(NumberlineError, match="span"):

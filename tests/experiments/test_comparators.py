@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from planted_space import CONTEXT, SMALL, lab_and_truth, means, true_space
@@ -21,6 +22,7 @@ from numberline.methods.connectivity import alignment, virtual_weights
 from numberline.methods.fields import active_share, comparator, comparison, reach
 from numberline.methods.scores import score
 from numberline.models.loaded import wrap
+from numberline.results.roles import Role
 from numberline.tasks import Task
 from numberline.tasks.fields import operand_fields
 
@@ -151,11 +153,11 @@ def test_edges_follow_the_planted_wiring():
     result = k2_connectivity.measure(lab, CONTEXT, live)
     edges, weights = result.tensors["edges"], result.tensors["weights"]
     assert edges.shape == (2, *weights.shape)
-    assert float(edges.nan_to_num().abs().amax()) > 0.5
+    assert float(np.nanmax(np.abs(edges))) > 0.5
     # A gate that reads what a first-stage neuron writes also reads two others: the cosine is 1/√3, and else 0.
-    assert float(weights.abs().max()) == pytest.approx(3**-0.5, abs=0.01)
+    assert float(np.abs(weights).max()) == pytest.approx(3**-0.5, abs=0.01)
     assert {row["from_layer"] for row in result.rows("edges")} == {truth.comparator_mlps[0]}
-    assert len(result.rows("edges")) == 2 * len(result.rows("weights")) == 2 * weights.numel()
+    assert len(result.rows("edges")) == 2 * len(result.rows("weights")) == 2 * weights.size
     again = virtual_weights(lab, live[:1], live[-1:])
     assert again.shape == (1, 1)
     with pytest.raises(MissingError, match="no two stages"):
@@ -167,8 +169,8 @@ def test_one_direction_holds_the_flag():
     shared = [place for place in truth.second_stage if float(truth.fields[place].std()) > 1e-3]
     context = Context(replace(SMALL, fitting=32))
     result = k2_flag.measure(lab, context, true_space(), shared, layers=(truth.flag_layer,))
-    (role,) = result.rows("roles")
-    assert (role["found"], tuple(role["value"])) == (True, (truth.flag_layer,))
+    (role,) = result.roles
+    assert (role.found, role.value) == (True, (truth.flag_layer,))
     iia = means(result, "patches", "case", "condition", examples="evaluation")
     for case in ("y1", "y2"):
         assert min(iia[case, "flag_y1"], iia[case, "flag_y2"], iia[case, "full"]) >= 0.95
@@ -184,10 +186,10 @@ def test_one_direction_holds_the_flag():
 
 def test_the_flag_is_sought_between_transport_and_read_out():
     lab, truth = lab_and_truth()
-    role = {"name": "readout_layer", "score": 1.0, "margin": 1.0, "noise": 0.0, "source": "this run", "why": ""}
-    found, lost = {**role, "value": [truth.readout_layer], "found": True}, {**role, "value": [0], "found": False}
+    found = Role("readout_layer", (truth.readout_layer,), 1.0, 1.0, 0.0, found=True)
+    lost = replace(found, value=(0,), found=False)
     space = true_space()
-    for row, end in ((found, truth.readout_layer), (lost, lab.network.n_layers)):
-        context = replace(CONTEXT, needs={"k2.trace": Result.of({"roles": [row]}, 0)})
+    for role, end in ((found, truth.readout_layer), (lost, lab.network.n_layers)):
+        context = replace(CONTEXT, needs={"k2.trace": Result.of({}, 0, roles=[role])})
         layers = k2_flag.candidate_layers(lab, context, space)
         assert layers == range(space.layer, min(space.layer + k2_flag.CANDIDATES, end))

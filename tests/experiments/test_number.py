@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
 import pytest
 import torch
 from planted_space import SMALL, lab_and_truth, means, short_fits_of
@@ -66,10 +67,10 @@ def true_directions() -> Result:
 
 
 def role(model: str, id: str, name: str) -> tuple[int, ...]:
-    (row,) = (row for row in result(model, id).rows("roles") if row["name"] == name)
-    assert row["found"]
-    assert row["margin"] > row["noise"]
-    return tuple(row["value"])
+    found = result(model, id).role(name)
+    assert found.found
+    assert found.margin > found.noise
+    return found.value
 
 
 def test_the_trace_shows_the_planted_anatomy():
@@ -108,7 +109,7 @@ def test_the_first_component_is_a_decoy_at_y1_and_the_line_at_y2():
     assert iia["y1", "random"] <= 0.05
     assert iia["y2", "full"] == 1.0
     (choice,) = found.rows("v2")
-    own = truth.directions[2]["u"]
+    own = truth.directions[2]["u"].numpy()
     assert choice["method"] == "PCA"
     assert found.subspaces["v2"].provenance["method"] == "PCA, component 1"
     assert found.tensors["v2"] @ own > 0.95
@@ -174,7 +175,7 @@ def test_tiny_moves_the_number_with_a_head():
 def test_earlier_layers_three_digits_and_the_shortcut():
     layers = result("tiny", "k2.layers")
     assert layers.tensors["u"].shape == (2, 128)
-    assert torch.equal(layers.tensors["u"][1], result("tiny", "k2.number").tensors["u"])
+    assert np.array_equal(layers.tensors["u"][1], result("tiny", "k2.number").tensors["u"])
     assert {row["layer"] for row in layers.rows("patches")} == {0, 1}
     shortcut = result("tiny", "k2.shortcut")
     iia = means(shortcut, "patches", "condition", examples="evaluation")

@@ -9,6 +9,7 @@ from numberline.engine.lab import Lab
 from numberline.errors import NumberlineError
 from numberline.experiments.common import roles
 from numberline.experiments.common.experiment import Context, Experiment, MissingError, Result
+from numberline.results.roles import Role
 
 TOKENS = {10: "y1.first", 11: "y1", 12: "", 13: "y2.first", 14: "y2", 15: "last"}
 
@@ -70,7 +71,7 @@ def test_a_number_layer_that_is_not_there(levels, why):
 
 def test_the_readout_layer_is_the_steepest():
     role = roles.readout_layer(CLEAR)
-    assert (role.value, role.evidence, role.margin) == ((4,), pytest.approx(0.7), pytest.approx(0.4))
+    assert (role.value, role.score, role.margin) == ((4,), pytest.approx(0.7), pytest.approx(0.4))
     assert not roles.readout_layer(trace({"y1": 0.9}, {"y1": 0.9})).found
     assert roles.readout_layer(trace({"last": 0.9}, {"last": 1.0})).value == (0,)
 
@@ -98,17 +99,17 @@ def test_the_users_choice_stands_above_the_papers_and_the_runs(monkeypatch):
     lab, found = lab_and_truth()[0], roles.number_layer(CLEAR)
     chosen = Context(roles={"number_layer": (3,)})
 
-    def settled(context: Context, role: roles.Role = found) -> tuple:
-        (row,) = roles.settle(lab, context, role)
-        return row["value"], row["source"], row["found"]
+    def settled(context: Context, role: Role = found) -> tuple:
+        (settled,) = roles.settle(lab, context, role)
+        return settled.value, settled.source, settled.found
 
-    assert settled(Context()) == ([1], "this run", True)
-    assert settled(chosen) == ([3], "the user", True)
+    assert settled(Context()) == ((1,), "this run", True)
+    assert settled(chosen) == ((3,), "the user", True)
     monkeypatch.setattr(roles, "is_papers", lambda lab: True)
     monkeypatch.setattr(roles, "PAPER", {"number_layer": (5,)})
-    assert settled(Context()) == ([5], "the paper", True)
-    assert settled(chosen) == ([3], "the user", True)
-    assert settled(chosen, replace(found, found=False, value=())) == ([3], "the user", True)
+    assert settled(Context()) == ((5,), "the paper", True)
+    assert settled(chosen) == ((3,), "the user", True)
+    assert settled(chosen, replace(found, found=False, value=())) == ((3,), "the user", True)
     with pytest.raises(NumberlineError, match="layers 0 to 7"):
         settled(Context(roles={"number_layer": (40,)}))
 
@@ -136,7 +137,7 @@ def test_roles_that_cannot_be_read(text):
 
 def test_what_depends_on_a_role_that_was_not_found_is_missing():
     none = roles.number_layer(trace({"last": 1.0}, {"last": 1.0}))
-    needs = {"k2.trace": Result.of({"roles": [none.row]}, n=1)}
+    needs = {"k2.trace": Result.of({}, n=1, roles=[none])}
     with pytest.raises(MissingError, match="number_layer was not found"):
         roles.require(Context(needs=needs), "number_layer")
 
@@ -146,11 +147,11 @@ def test_what_depends_on_a_role_that_was_not_found_is_missing():
         raise AssertionError
 
     result = Experiment("demo.dependent", dependent)(lab_and_truth()[0], Context(needs=needs))
-    assert "number_layer was not found" in result.rows("missing")[0]["reason"]
+    assert "number_layer was not found" in result.missing
     with pytest.raises(MissingError, match=r"demo.dependent is missing: the role"):
         Context(needs={"demo.dependent": result}).need("demo.dependent")
     found = roles.number_layer(CLEAR)
-    given = roles.require(Context(needs={"k2.trace": Result.of({"roles": [found.row]}, n=1)}), "number_layer")
+    given = roles.require(Context(needs={"k2.trace": Result.of({}, n=1, roles=[found])}), "number_layer")
     assert given == found
     with pytest.raises(NumberlineError, match="among the needs"):
         roles.require(Context(), "number_layer")

@@ -3,6 +3,7 @@
 import copy
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from planted_space import CONTEXT, SMALL, lab_and_truth, means, true_space
@@ -18,6 +19,7 @@ from numberline.experiments.two import shared as k2_shared
 from numberline.experiments.two import whole as k2_whole
 from numberline.experiments.two.patches import SPACE, space_of, swapping
 from numberline.models.loaded import wrap
+from numberline.results.roles import Role
 from numberline.tasks import Task
 from numberline.tasks.answers import Answer
 from numberline.tasks.counterfactuals import counterfactual
@@ -53,8 +55,8 @@ def test_the_answer_turns_where_the_coordinates_cross():
     result = k2_dose.measure(lab_and_truth()[0], CONTEXT, true_space())
     fraction = result.tensors["fraction"]
     assert fraction.shape == (9, 9)
-    assert fraction.diagonal().isnan().all()
-    below = torch.ones(9, 9).tril(-1).bool()
+    assert np.isnan(fraction.diagonal()).all()
+    below = np.tri(9, k=-1, dtype=bool)
     assert (fraction[below] == 1).all()  # y1's coordinate above y2's
     assert (fraction[below.T] == 0).all()
     (boundary,) = result.rows("boundary")
@@ -99,8 +101,8 @@ def test_freezing_the_comparator_mlps_undoes_the_patch_and_injecting_them_replac
         assert (case, f"attention {first}") not in iia
         assert injected[case, (first, second)] >= 0.99
         assert injected[case, (second + 1,)] <= 0.05
-    (role,) = result.rows("roles")
-    assert (role["name"], role["found"], tuple(role["value"])) == ("comparator_mlps", True, truth.comparator_mlps)
+    (role,) = result.roles
+    assert (role.name, role.found, role.value) == ("comparator_mlps", True, truth.comparator_mlps)
 
 
 def test_the_planted_model_says_the_whole_number():
@@ -151,12 +153,12 @@ def test_examples_include_mistakes_where_there_are_any():
 
 def test_a_missing_role_or_direction_says_so():
     lab = lab_and_truth()[0]
-    lost = {"name": "number_layer", "value": [], "score": 0.0, "margin": 0.0, "noise": 0.0, "found": False}
+    lost = Role("number_layer", (), 0.0, 0.0, 0.0, found=False, why="no effect")
     needs = {id: Result.of({}, 0) for id in SPACE}
-    needs["k2.trace"] = Result.of({"roles": [{**lost, "source": "this run", "why": "no effect"}]}, 0)
+    needs["k2.trace"] = Result.of({}, 0, roles=[lost])
     result = k2_shared.shared(lab, replace(CONTEXT, needs=needs))
-    assert list(result.tables) == ["missing"]
-    assert "number_layer" in result.rows("missing")[0]["reason"]
-    needs["k2.trace"] = Result.of({"missing": [{"reason": "nothing was recorded"}]}, 0)
+    assert list(result.tables) == []
+    assert result.missing == "the role number_layer was not found on this model: no effect"
+    needs["k2.trace"] = Result.of({}, 0, missing="nothing was recorded")
     with pytest.raises(MissingError, match="nothing was recorded"):
         space_of(lab, replace(CONTEXT, needs=needs))

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from numberline.experiments.common.experiment import Result
+from numberline.results.result import Result
+from numberline.results.roles import Role
 
 CASES2, CASES3 = ("y1", "y2"), ("y1", "y2", "y3")
 ORDERS = ("y1>y2>y3", "y1>y3>y2", "y2>y3>y1")
@@ -42,8 +43,10 @@ def trace(cases: tuple[str, ...], place: str) -> list[Row]:
     return rows
 
 
-def role(name: str, *value: int) -> Row:
-    return {"name": name, "value": list(value), "found": True, "why": "made up"}
+ROLES = {
+    "k2.freeze": [Role("comparator_mlps", (2, 3), 0.9, 0.5, 0.1, True, why="made up")],
+    "k3.readout": [Role("readout_layer_k3", (3,), 0.9, 0.5, 0.1, True, why="made up")],
+}
 
 
 def good() -> dict[str, Result]:
@@ -101,7 +104,6 @@ def good() -> dict[str, Result]:
                 for layer, cost in ((2, 0.6), (3, 0.4))
             ],
             "freeze": [row for case in CASES2 for row in pair(0.85, case=case, frozen="none")],
-            "roles": [role("comparator_mlps", 2, 3)],
         },
         "k2.neurons": {
             "sets": [
@@ -158,10 +160,9 @@ def good() -> dict[str, Result]:
                 for row in pair(0.0, pooled, order=order, layer=3, condition=name)
             ],
             "pca": [{"layer": 3, **score(0.97)}],
-            "roles": [role("readout_layer_k3", 3)],
         },
     }  # fmt: skip
-    return {id: Result.of(named, N) for id, named in tables.items()}
+    return {id: Result.of(named, N, roles=ROLES.get(id, ())) for id, named in tables.items()}
 
 
 def to(mean: float) -> Change:
@@ -251,5 +252,5 @@ def spoiled(name: str) -> dict[str, Result]:
     results = good()
     for id, table, change in SPOILED[name][1]:
         rows = [{**row, **change(row)} for row in results[id].rows(table)]
-        results[id] = Result.of({**results[id].tables, table: rows}, N)
+        results[id] = Result.of({**results[id].tables, table: rows}, N, roles=results[id].roles)
     return results

@@ -7,7 +7,7 @@ import pytest
 from synthetic import make_run
 
 from numberline.report.view import RunView
-from numberline.results.stored import Stored
+from numberline.results.folder import RunFolder
 
 
 @pytest.fixture(scope="session")
@@ -18,7 +18,7 @@ def made_up(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def view(made_up) -> RunView:
-    return RunView(Stored.open(made_up))
+    return RunView(RunFolder.open(made_up))
 
 
 @pytest.fixture(scope="module")

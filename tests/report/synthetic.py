@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from numberline.experiments.common.experiment import Result
 from numberline.results.folder import RunFolder
+from numberline.results.result import Result
+from numberline.results.roles import Role
+from numberline.results.schema import FORMAT, About, Configuration, Hardware, Model
 from numberline.tasks.sizes import PAPER, QUICK
 
 CASES = ("y1", "y2")
@@ -44,11 +46,8 @@ def patches(conditions: Mapping[tuple[str, str], Mapping[str, float]], **labels:
     ]
 
 
-def role(name: str, *value: int) -> dict[str, Any]:
-    return {
-        "name": name, "value": list(value), "score": 0.9, "margin": 0.5, "noise": 0.1, "found": True,
-        "source": "this run", "why": "made up",
-    }  # fmt: skip
+def role(name: str, *value: int) -> Role:
+    return Role(name, value, score=0.9, margin=0.5, noise=0.1, found=True, why="made up")
 
 
 def components(position: str, *directions: str, values: range = range(10, 100), **labels: Any) -> list[dict[str, Any]]:
@@ -173,7 +172,7 @@ def heads_result() -> Result:
         rows += scores(0.2 + (head == 1), layer=2, head=head, condition="with v2")
         rows += scores(0.05, layer=2, head=head, condition="alone")
     excess = [{"layer": 2, "head": head, **score(0.1)} for head in range(HEADS)]
-    return Result.of({"heads": rows, "excess": excess, "roles": [role("transport_head", 2, 1)]}, N)
+    return Result.of({"heads": rows, "excess": excess}, N, roles=[role("transport_head", 2, 1)])
 
 
 def shared_result() -> Result:
@@ -224,9 +223,9 @@ def freeze_result() -> Result:
             "inject": [
                 row for case in CASES for layers in ([2], [3], [2, 3]) for row in scores(0.3, case=case, layers=layers)
             ],
-            "roles": [role("comparator_mlps", 2, 3)],
         },
         N,
+        roles=[role("comparator_mlps", 2, 3)],
     )
 
 
@@ -335,9 +334,9 @@ def flag_result() -> Result:
                 for row in scores(0.8, case=case, condition=name)
             ],
             "cosines": [{"cosine": 0.5}],
-            "roles": [role("flag_layer", 3)],
         },
         N,
+        roles=[role("flag_layer", 3)],
     )  # fmt: skip
 
 
@@ -394,7 +393,7 @@ def trace_result() -> Result:
         for token in tokens()
         for row in scores(float(random.rand() - 0.2), case=case, layer=layer, **token)
     ]
-    return Result.of({"trace": rows, "roles": [role("number_layer", 1), role("readout_layer", 4)]}, N)
+    return Result.of({"trace": rows}, N, roles=[role("number_layer", 1), role("readout_layer", 4)])
 
 
 def probes_result() -> Result:
@@ -450,14 +449,20 @@ def make_run(path: Path, size: str = "quick", model: str = "made-up", without: t
     for id, result in results().items():
         if id not in without:
             meta = folder.save(id, result, digest="0", needs={}, seconds=1.0)
-            entries[id] = {"digest": meta.digest, "n": meta.n, "seconds": meta.seconds}
-    folder.describe(
-        {
-            "format": 1,
-            "configuration": {"model": model, "size": size, "seed": 52, "task": "max"},
-            "model": {"name": model, "fingerprint": "0", "layers": LAYERS, "heads": HEADS, "width": D},
-            "sizes": asdict(QUICK if size == "quick" else PAPER),
-            "experiments": entries,
-        }
+            entries[id] = meta.entry
+    about = About(
+        format=FORMAT,
+        configuration=Configuration(model=model, size=size, seed=52, task="max"),
+        model=Model(
+            name=model, fingerprint="0", architecture="qwen2", layers=LAYERS, heads=HEADS, width=D, neurons=NEURONS,
+            vocabulary=306, parameters=1000, dtype="float32", device="cpu",
+        ),
+        sizes=asdict(QUICK if size == "quick" else PAPER),
+        versions={"python": "3.11"},
+        hardware=Hardware(platform="made up", processor="", cores=1, threads=1, memory_gib=None, accelerators=()),
+        created="2026-01-01T00:00:00+00:00",
+        updated="2026-01-01T00:00:00+00:00",
+        experiments=entries,
     )  # fmt: skip
+    folder.describe(about)
     return path

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from synthetic import HEADS, LAYERS, D, N, components, fits, patches, random, role, score, scores, unit
 
-from numberline.experiments.common.experiment import Result
+from numberline.results.result import Result
 
 CASES = ("y1", "y2", "y3")
 ORDERS = {"y1>y2>y3": "y2", "y1>y3>y2": "y3", "y2>y3>y1": "y3"}
@@ -31,8 +31,8 @@ def trace_result() -> Result:
         for row in scores(float(random.rand() - 0.2), case=case, layer=layer, **token)
     ]
     population = {"candidates": 264, "kept": 250, "used": 96, "evaluation": 64, "fitting": 32, "orders": list(ORDERS)}
-    tables = {"population": [population], "trace": rows, "roles": [role("number_layer_k3", 1)]}
-    return Result.of(tables, N, {"solved": torch.ones(264)})
+    tables = {"population": [population], "trace": rows}
+    return Result.of(tables, N, {"solved": torch.ones(264)}, roles=[role("number_layer_k3", 1)])
 
 
 def heads_result() -> Result:
@@ -45,7 +45,7 @@ def heads_result() -> Result:
             excess.append({**labels, "head": head, **score(0.1)})
     ranking = [{"layer": 2, "head": head, "rank": head + 1, "effect": 1.0 - head / 9} for head in range(HEADS)]
     found = [role("transport_head_y1", 2, 1), role("transport_head_y2", 2, 3)]
-    return Result.of({"heads": rows, "excess": excess, "ranking": ranking, "roles": found}, N)
+    return Result.of({"heads": rows, "excess": excess, "ranking": ranking}, N, roles=found)
 
 
 def directions_result() -> Result:
@@ -186,7 +186,6 @@ def readout_result() -> Result:
             ],
             "attention": attention,
             "pca": [{"layer": layer, "pc1": 0.4, "pc2": 0.3, **score(0.9)} for layer in shown],
-            "roles": [role("readout_layer_k3", 4), role("readout_head", 4, 1)],
         },
         N,
         {
@@ -198,6 +197,7 @@ def readout_result() -> Result:
             "learned": unit(D, 2),
             "overlap": torch.tensor([0.9, 0.2]),
         },
+        roles=[role("readout_layer_k3", 4), role("readout_head", 4, 1)],
     )
 
 

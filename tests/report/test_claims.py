@@ -14,12 +14,12 @@ from numberline.claims.evidence import Evidence, NotMeasuredError, Quantity, ave
 from numberline.claims.paper_comparison import beside_the_paper
 from numberline.claims.verdicts import Measurement, combine, judge
 from numberline.errors import NumberlineError
-from numberline.experiments.common.experiment import Result
 from numberline.report.compare import beside, side_by_side, write_comparison
 from numberline.report.registry import EXHIBITS
 from numberline.report.summary import ledger_rows, verdict
 from numberline.report.view import RunView
-from numberline.results.stored import Stored
+from numberline.results.folder import RunFolder
+from numberline.results.result import Result
 
 IDS = list(CLAIMS)
 
@@ -106,7 +106,7 @@ def test_every_measurement_of_every_claim_can_fail():
 def test_where_the_number_never_arrives_the_algorithm_fails_though_nothing_else_could_be_measured():
     """As on a model whose last token reads the digits: no number layer, so everything behind it is missing."""
     results = good()
-    gone = Result.of({"missing": [{"reason": "the role number_layer was not found"}]}, 0)
+    gone = Result.of({}, 0, missing="the role number_layer was not found")
     results |= {id: gone for id in results if id.startswith(("k2.", "behaviour.outcomes", "k3.")) and "trace" not in id}
     for id in ("k2.trace", "k3.trace"):
         rows = [
@@ -147,9 +147,9 @@ def test_evidence_says_what_is_missing():
     evidence = Evidence(good())
     with pytest.raises(NotMeasuredError, match=r"k9.x was not run"):
         evidence.rows("k9.x", "patches")
-    with pytest.raises(NotMeasuredError, match="no table nope"):
+    with pytest.raises(NotMeasuredError, match="no table 'nope'"):
         evidence.rows("k2.number", "nope")
-    with pytest.raises(NotMeasuredError, match="no row with condition nope"):
+    with pytest.raises(NotMeasuredError, match=r"patches \[condition=nope\] has no row"):
         evidence.rows("k2.number", "patches", condition="nope")
     with pytest.raises(NotMeasuredError, match="rows where one was expected"):
         evidence.one("k2.number", "patches")
@@ -196,7 +196,7 @@ def test_a_result_that_run_json_does_not_list_is_no_evidence(tmp_path):
 
 
 def test_the_verdict_says_every_claim_with_its_numbers(tmp_path):
-    view = RunView(Stored.open(make_run(tmp_path / "run", model="mine")))
+    view = RunView(RunFolder.open(make_run(tmp_path / "run", model="mine")))
     text = verdict(ledger(good()), view)
     assert text.startswith(f"Of the paper's {len(IDS)} claims {len(IDS)} hold on mine.")
     assert "–" not in text

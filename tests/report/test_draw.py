@@ -19,7 +19,8 @@ from numberline.report.draw import draw_run, fed_by, file_name, listed_in, rende
 from numberline.report.formatting import estimate
 from numberline.report.registry import FIGURES, TABLES
 from numberline.report.view import RunView
-from numberline.results.stored import Stored
+from numberline.results.folder import RunFolder
+from numberline.results.result import Result
 
 PAPERS = [
     "number-reps",
@@ -180,20 +181,17 @@ def test_what_was_not_run_is_listed_and_old_files_go(tmp_path):
 def test_a_role_that_was_not_found_is_said_in_words(tmp_path):
     made = results()
     path = make_run(tmp_path / "run", without=("k2.transport", "k2.heads"))
-    drawing = render(FIGURES["number-reps"], RunView(Stored.open(path)))
+    drawing = render(FIGURES["number-reps"], RunView(RunFolder.open(path)))
     assert "(d) Not measured: k2.transport was not run" in drawing.caption
     assert "(c) Component along v2" in drawing.caption
-    diagram = render(FIGURES["fig1toy"], RunView(Stored.open(path)))
+    diagram = render(FIGURES["fig1toy"], RunView(RunFolder.open(path)))
     assert "the transport head was not looked for in this run" in diagram.caption
-    assert made["k2.trace"].rows("roles")[0]["found"]
+    assert made["k2.trace"].roles[0].found
 
 
 def test_a_result_that_could_not_be_measured_gives_its_reason(tmp_path):
-    from numberline.experiments.common.experiment import Result
-    from numberline.results.folder import RunFolder
-
     path = make_run(tmp_path / "run", without=("k2.whole",))
-    RunFolder(path).save("k2.whole", Result.of({"missing": [{"reason": "no flag"}]}, 0), "0", {}, 0.0)
+    RunFolder(path).save("k2.whole", Result.of({}, 0, missing="no flag"), "0", {}, 0.0)
     about = json.loads((path / "run.json").read_text())
     about["experiments"]["k2.whole"] = {"digest": "0", "n": 0, "seconds": 0.0}
     (path / "run.json").write_text(json.dumps(about))
@@ -218,7 +216,7 @@ def test_refusals(tmp_path, made_up):
 
 def test_a_paper_sized_run_has_no_note(tmp_path):
     path = make_run(tmp_path / "run", size="paper")
-    drawing = render(FIGURES["app-behaviour"], RunView(Stored.open(path)))
+    drawing = render(FIGURES["app-behaviour"], RunView(RunFolder.open(path)))
     assert drawing.figure.texts == []
     assert "uick run" not in drawing.caption
 
@@ -241,7 +239,6 @@ def test_a_real_result_is_drawn(tmp_path):
     from dataclasses import replace
 
     from numberline import load
-    from numberline.results.folder import RunFolder
     from numberline.runs import run as runs
 
     class Silent:

@@ -13,7 +13,8 @@ from numberline.report.interactive import number, shared_plane, three, trace_and
 from numberline.report.interactive.plot import MOST_POINTS, PlotSpec, clean, plain, sample, shown
 from numberline.report.registry import FIGURES, PLOTS
 from numberline.report.view import RunView
-from numberline.results.stored import CannotDrawError, Stored
+from numberline.results.folder import RunFolder
+from numberline.results.table import NotMeasuredError
 
 ALL = [(label, place) for label, plots in PLOTS.items() for place in range(len(plots))]
 
@@ -38,8 +39,8 @@ def test_plotly_takes_it(label, place, view):
 
 @pytest.mark.parametrize(("label", "place"), ALL)
 def test_without_results_there_is_none(label, place, tmp_path):
-    empty = RunView(Stored.open(make_run(tmp_path / "run", without=tuple(results()))))
-    with pytest.raises(CannotDrawError, match="was not run"):
+    empty = RunView(RunFolder.open(make_run(tmp_path / "run", without=tuple(results()))))
+    with pytest.raises(NotMeasuredError, match="was not run"):
         PLOTS[label][place].make(empty)
 
 

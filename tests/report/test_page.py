@@ -12,7 +12,7 @@ from numberline.report.draw import draw_run, listed_in
 from numberline.report.page import command, html, make_report
 from numberline.report.registry import FIGURES, SECTIONS, TABLES
 from numberline.report.view import RunView
-from numberline.results.stored import Stored
+from numberline.results.folder import RunFolder
 
 
 class Page(HTMLParser):
@@ -71,13 +71,13 @@ def test_only_scripts_of_the_package_may_run(path):
 def test_plotly_is_there_once(path):
     made = listed_in(path)
     draw_run(path, ("app-trace-k2", "shared-rep"))
-    text = html(RunView(Stored.open(path)), listed_in(path))
+    text = html(RunView(RunFolder.open(path)), listed_in(path))
     assert text.startswith("<!doctype html>")
     assert text.count("* plotly.js v") == 1
     page = Page(text)
     plots = [attributes["id"] for _, attributes in page.tags if attributes.get("class") == "plot"]
     assert plots == ["plot-shared-rep-1", "plot-app-trace-k2-1"], "k2.dose was not run: there is no second one"
-    assert "* plotly.js v" not in html(RunView(Stored.open(path)), made)
+    assert "* plotly.js v" not in html(RunView(RunFolder.open(path)), made)
 
 
 def test_places_are_kept_for_pictures(page):
@@ -120,11 +120,11 @@ def test_what_is_missing_is_said(page):
 
 def test_reasons_are_shown(path):
     draw_run(path, ("app-whole-l15",))
-    about = Stored.open(path)
+    about = RunFolder.open(path)
     made = listed_in(path)
     made.skipped["app-u-layers"] = "k2.layers was <not> run"
     assert "k2.layers was &lt;not&gt; run" in html(RunView(about), made)
 
 
 def test_the_command_that_makes_it_again(path):
-    assert command(RunView(Stored.open(path))) == "numberline run '<script>alert(1)</script> & co' --size quick"
+    assert command(RunView(RunFolder.open(path))) == "numberline run '<script>alert(1)</script> & co' --size quick"

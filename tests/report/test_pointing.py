@@ -11,7 +11,7 @@ from numberline.report.draw import Inventory
 from numberline.report.page import html
 from numberline.report.registry import PLOTS
 from numberline.report.view import RunView
-from numberline.results.stored import Stored
+from numberline.results.folder import RunFolder
 
 VALUE = r"[-−]?[\d.]+"
 THREE = r"y1 = \d+, y2 = \d+, y3 = \d+"
@@ -54,7 +54,7 @@ def closer(driver, tmp_path_factory):
     for label in PLOTS:
         (run / "figures" / f"{label}.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 90 30"/>')
     place = run / "report.html"
-    place.write_text(html(RunView(Stored.open(run)), Inventory(dict.fromkeys(PLOTS, "Empty."))), encoding="utf-8")
+    place.write_text(html(RunView(RunFolder.open(run)), Inventory(dict.fromkeys(PLOTS, "Empty."))), encoding="utf-8")
     return load(driver, place)
 
 

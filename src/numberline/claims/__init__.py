@@ -13,35 +13,31 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from numberline.claims.claim import Claim
-from numberline.claims.evidence import Stored
 from numberline.claims.registry import CLAIMS
 from numberline.claims.verdicts import Finding, Measurement, Verdict, decide
-from numberline.errors import NumberlineError
 from numberline.files import write_whole
 from numberline.results.folder import RunFolder
+from numberline.results.result import Result
 
 FILE, FORMAT = "claims.json", 1
 
 __all__ = ["CLAIMS", "FILE", "Claim", "Finding", "Measurement", "Verdict", "ledger", "ledger_of", "write_claims"]
 
 
-def ledger(results: Mapping[str, Stored]) -> tuple[Finding, ...]:
+def ledger(results: Mapping[str, Result]) -> tuple[Finding, ...]:
     """Every claim, tested on results by id."""
     return tuple(decide(claim, results) for claim in CLAIMS.values())
 
 
-def ledger_of(path: Path) -> tuple[Finding, ...]:
+def ledger_of(path: str | Path) -> tuple[Finding, ...]:
     """Every claim, tested on a run folder's valid results."""
-    folder = RunFolder(path)
-    if folder.about() is None:
-        raise NumberlineError(f"{path} holds no run (no run.json): give a folder that numberline run has made")
-    return ledger(folder.valid_tables())
+    return ledger(RunFolder.open(path).results)
 
 
-def write_claims(path: Path) -> tuple[Finding, ...]:
+def write_claims(path: str | Path) -> tuple[Finding, ...]:
     """Test every claim on a run folder and write claims.json there."""
-    findings = ledger_of(path)
-    model = (RunFolder(path).about() or {}).get("model", {}).get("name")
-    content = {"format": FORMAT, "model": model, "claims": [finding.content for finding in findings]}
-    write_whole(path / FILE, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
+    run = RunFolder.open(path)
+    findings = ledger(run.results)
+    content = {"format": FORMAT, "model": run.about.model.name, "claims": [finding.content for finding in findings]}
+    write_whole(run.path / FILE, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
     return findings

@@ -1,40 +1,27 @@
 """What does a stored result say? Values with intervals, pulled from the tables of a run, and why one is not there.
 
 A claim reads results through `Evidence`. A result that was not run, or that says what was missing on this model, raises
-`NotMeasuredError` with the reason. Tables that a result stored beside its `missing` table are still evidence.
+`NotMeasuredError` with the reason. Tables of a result that is missing in part are still evidence.
 
 `Quantity` does arithmetic on intervals: a sum, difference or quotient of two takes the worst of both ends. Such bounds
 are wider than 95 %, so that a verdict from them errs towards "undecided".
 """
 
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
-from numberline.errors import NumberlineError
-from numberline.methods.intervals import wilson
+from numberline.estimates import wilson
+from numberline.results.result import Result
+from numberline.results.table import NotMeasuredError, Table
+
+__all__ = ["Evidence", "NotMeasuredError", "Quantity", "Row", "average", "largest", "smallest"]
 
 Row = Mapping[str, Any]
 SHARES = ("iia", "first", "whole")
 """Metrics that are shares of examples. Where all or none count, a bootstrap interval has no width: Wilson's it is."""
-
-
-@runtime_checkable
-class Stored(Protocol):
-    """A result's tables: `numberline.experiments.common.experiment.Result`, or anything like it."""
-
-    @property
-    def tables(self) -> Container[str]:
-        """The names of its tables."""
-
-    def rows(self, table: str) -> Sequence[Row]:
-        """A table as rows."""
-
-
-class NotMeasuredError(NumberlineError):
-    """Something a claim needs is not among the results, and why."""
 
 
 @dataclass(frozen=True)
@@ -109,29 +96,22 @@ def smallest(values: Iterable[Quantity]) -> Quantity:
 class Evidence:
     """The results of a run, by id."""
 
-    results: Mapping[str, Stored]
+    results: Mapping[str, Result]
 
-    def rows(self, id: str, table: str, **where: Any) -> list[Row]:
+    def rows(self, id: str, table: str, **where: Any) -> Table:
         """The rows of a table whose columns have these values; raises where there is none."""
-        result = self.results.get(id)
-        if result is None:
-            raise NotMeasuredError(f"{id} was not run")
+        result = self._result(id)
         if table not in result.tables:
-            if "missing" in result.tables:
-                raise NotMeasuredError(f"{id} could not be measured: {result.rows('missing')[0]['reason']}")
-            raise NotMeasuredError(f"{id} has no table {table}: it was made by another version, run it again")
-        found = [row for row in result.rows(table) if all(row.get(key) == value for key, value in where.items())]
-        if not found:
-            said = ", ".join(f"{key} {value}" for key, value in where.items())
-            raise NotMeasuredError(f"{id}/{table} has no row{f' with {said}' if said else ''}")
+            self._check_there(id, result)
+        found = result.table(table)
+        found = found.where(**where) if len(found) else found  # an empty table has no columns either
+        if not len(found):
+            raise NotMeasuredError(f"{found.name} has no row")
         return found
 
     def one(self, id: str, table: str, **where: Any) -> Quantity:
         """The score of one row."""
-        rows = self.rows(id, table, **where)
-        if len(rows) > 1:
-            raise NotMeasuredError(f"{id}/{table} has {len(rows)} rows where one was expected")
-        return Quantity.of(rows[0])
+        return Quantity.of(self.rows(id, table, **where).one())
 
     def patch(self, id: str, metric: str, **where: Any) -> Quantity:
         """A patch's score on the evaluation examples."""
@@ -139,7 +119,20 @@ class Evidence:
 
     def role(self, name: str, id: str) -> tuple[int, ...]:
         """A role's value, from the result that finds it."""
-        (row,) = self.rows(id, "roles", name=name)
-        if not row["found"]:
-            raise NotMeasuredError(f"the role {name} was not found: {row['why']}")
-        return tuple(row["value"])
+        result = self._result(id)
+        role = result.role(name)
+        if role is None:
+            self._check_there(id, result)
+            raise NotMeasuredError(f"{id} says nothing of the role {name}")
+        if not role.found:
+            raise NotMeasuredError(f"the role {name} was not found: {role.why}")
+        return role.value
+
+    def _result(self, id: str) -> Result:
+        if id not in self.results:
+            raise NotMeasuredError(f"{id} was not run", not_run=id)
+        return self.results[id]
+
+    def _check_there(self, id: str, result: Result) -> None:
+        if result.missing is not None:
+            raise NotMeasuredError(f"{id} could not be measured: {result.why}")

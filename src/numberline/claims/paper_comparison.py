@@ -6,9 +6,11 @@ interval. A value without sampling error (a cosine, a count) has no interval. Wh
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from numberline.claims.evidence import Evidence, NotMeasuredError, Quantity, Stored, average
+from numberline.claims.evidence import Evidence, NotMeasuredError, Quantity, average
 from numberline.claims.paper_values import Number, paper_values
+from numberline.results.result import Result
 
 Measures = Callable[[Evidence], Sequence[Quantity]]
 WHOLE = "whole"
@@ -42,7 +44,7 @@ class Beside:
         return self.found.lo <= self.paper <= self.found.hi
 
 
-def beside_the_paper(results: Mapping[str, Stored]) -> list[Beside]:
+def beside_the_paper(results: Mapping[str, Result]) -> list[Beside]:
     """Every number of the paper, those of its table of whole numbers included, beside a run's results."""
     evidence = Evidence(results)
     rows: list[Beside] = []
@@ -72,12 +74,14 @@ def _whole(name: str, patch: str, case: str, metric: str, theirs: Number, eviden
     return Beside(name, "app:res-whole", theirs, found, WHOLE)
 
 
-def _layout(id: str, operands: Sequence[str], table: str = "trace", **where: int) -> Measures:
+def _layout(id: str, operands: Sequence[str], table: str = "trace", **where: Any) -> Measures:
     """The prompt's length and the operands' tokens, from a table that names them."""
 
     def measure(evidence: Evidence) -> list[Quantity]:
-        tokens = {row["position"]: row["token"] for row in evidence.rows(id, table, **where) if row["position"]}
-        return [Quantity.point(tokens["last"] + 1), *(Quantity.point(tokens[name]) for name in operands)]
+        def token(position: str) -> int:
+            return int(evidence.rows(id, table, position=position, **where).rows[0]["token"])
+
+        return [Quantity.point(token("last") + 1), *(Quantity.point(token(name)) for name in operands)]
 
     return measure
 
@@ -89,7 +93,7 @@ def _scale(evidence: Evidence) -> list[Quantity]:
 
 def _stability(id: str) -> Measures:
     """|cos| of the second initialisation with the first."""
-    return lambda evidence: [Quantity.point(evidence.rows(id, "stability", initialisation=1)[0]["cosine"])]
+    return lambda evidence: [Quantity.point(evidence.rows(id, "stability", initialisation=1).one()["cosine"])]
 
 
 def _iia(id: str, *names: str) -> Measures:
@@ -105,7 +109,7 @@ def _few(evidence: Evidence) -> list[Quantity]:
 
 def _point(id: str, table: str, column: str, **where: str) -> Measures:
     """One number of a table."""
-    return lambda evidence: [Quantity.point(evidence.rows(id, table, **where)[0][column])]
+    return lambda evidence: [Quantity.point(evidence.rows(id, table, **where).one()[column])]
 
 
 def _shared_neurons(evidence: Evidence) -> list[Quantity]:

@@ -14,8 +14,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from numberline.claims.claim import Claim, Criterion, Direction
-from numberline.claims.evidence import Evidence, NotMeasuredError, Quantity, Stored
+from numberline.claims.evidence import Evidence, NotMeasuredError, Quantity
 from numberline.results.formatting import number, percent, with_interval
+from numberline.results.result import Result
 
 Verdict = Literal["holds", "fails", "undecided", "not tested"]
 STRONGEST_FIRST: tuple[Verdict, ...] = ("fails", "not tested", "undecided", "holds")
@@ -35,6 +36,8 @@ class Measurement:
     reason: str
     verdict: Verdict
     why: str = ""
+    not_run: str | None = None
+    """The experiment that was not run, where that is why."""
 
     @property
     def words(self) -> str:
@@ -65,6 +68,12 @@ class Finding:
     def id(self) -> str:
         """The claim's."""
         return self.claim.id
+
+    @property
+    def not_run(self) -> frozenset[str]:
+        """The experiments without which it could not be tested; none where it was."""
+        untested = self.measurements if self.verdict == "not tested" else ()
+        return frozenset(each.not_run for each in untested if each.not_run is not None)
 
     @property
     def content(self) -> dict[str, Any]:
@@ -103,15 +112,12 @@ def measure(criterion: Criterion, evidence: Evidence) -> Measurement:
     try:
         found = criterion.measure(evidence)
     except NotMeasuredError as error:
-        return Measurement(criterion.name, None, None, None, 0, *asked, "not tested", str(error))
-    except KeyError as column:
-        why = f"a result has no column {column}: it was made by another version, run it again"
-        return Measurement(criterion.name, None, None, None, 0, *asked, "not tested", why)
+        return Measurement(criterion.name, None, None, None, 0, *asked, "not tested", str(error), error.not_run)
     verdict = judge(found, criterion.direction, criterion.threshold)
     return Measurement(criterion.name, found.value, found.lo, found.hi, found.n, *asked, verdict)
 
 
-def decide(claim: Claim, results: Mapping[str, Stored]) -> Finding:
+def decide(claim: Claim, results: Mapping[str, Result]) -> Finding:
     """Test one claim on a run's results."""
     measurements = tuple(measure(criterion, Evidence(results)) for criterion in claim.criteria)
     verdict = combine(measurements)

@@ -98,9 +98,8 @@ def _execute(run: "Run", patterns: list[str]) -> None:
             print_accuracy(run.folder.load(meta.id))
     unmeasured: dict[str, list[str]] = {}
     for meta in done:
-        if "missing" in meta.tables:  # one reason may stop many, through one another: it is said once
-            reason = run.folder.load(meta.id).rows("missing")[0]["reason"].split(" is missing: ")[-1]
-            unmeasured.setdefault(reason, []).append(meta.id)
+        if meta.missing is not None:  # one reason may stop many, through one another: it is said once
+            unmeasured.setdefault(meta.missing, []).append(meta.id)
     for reason, ids in unmeasured.items():
         out.print(f"Could not be measured ({', '.join(ids)}): {reason}")
     from numberline.claims import write_claims

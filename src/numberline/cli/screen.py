@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numberline.engine.lab import Lab
     from numberline.experiments.common.experiment import Experiment, Result
     from numberline.report.draw import Inventory
-    from numberline.results.folder import Meta
+    from numberline.results.schema import Meta
 
 
 class Watcher:
@@ -38,7 +38,7 @@ class Watcher:
     def finished(self, experiment: "Experiment", meta: "Meta", kept: bool) -> None:
         """A line that stays."""
         how = "kept from before" if kept else f"{meta.seconds:.1f} s"
-        mark = "[yellow]–[/yellow]" if "missing" in meta.tables else "[green]✓[/green]"
+        mark = "[yellow]–[/yellow]" if meta.missing is not None else "[green]✓[/green]"
         line = f"{mark} {experiment.id:24} {how:>16}  {experiment.question}"
         self.bar.console.print(line, no_wrap=True, overflow="ellipsis")
         self.count += 1
@@ -97,9 +97,9 @@ def print_verdict(path: Path, findings: "Sequence[Finding]") -> None:
     """How many of the paper's claims hold, in one line."""
     from numberline.report.summary import counted
     from numberline.report.view import RunView
-    from numberline.results.stored import Stored
+    from numberline.results.folder import RunFolder
 
-    out.print(counted(findings, RunView(Stored.open(path))), markup=False)
+    out.print(counted(findings, RunView(RunFolder.open(path))), markup=False)
 
 
 def drawn(path: Path, labels: list[str]) -> "Inventory":

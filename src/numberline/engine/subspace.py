@@ -1,17 +1,14 @@
 """A subspace of activations: an orthonormal basis with its provenance.
 
 The basis is d × k in fp32 whatever the model's dtype. Provenance (model fingerprint, site, method, data, seed) travels
-in the file's header, and a subspace that was found in another model is refused when it is loaded for this one.
+with it into the file that keeps it (`numberline.results.subspace`).
 """
 
-import json
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Float
-from safetensors import safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from numberline.errors import NumberlineError
@@ -32,6 +29,11 @@ class Subspace:
                 f"a subspace needs orthonormal columns, but these are off by {error:.2g}: "
                 "use Subspace.spanned_by(*vectors)"
             )
+
+    @classmethod
+    def of(cls, kept: Any) -> "Subspace":
+        """One that a result or a file holds (anything with a basis and a provenance), to compute with."""
+        return cls(torch.tensor(kept.basis), dict(kept.provenance))
 
     @classmethod
     def spanned_by(cls, *vectors: Float[Tensor, " d"], **provenance: str) -> "Subspace":
@@ -58,21 +60,3 @@ class Subspace:
         centred = value.double().to(components.device) - value.double().mean()
         sign = torch.where(components.T @ centred < 0, -1.0, 1.0).to(self.basis)
         return Subspace(self.basis * sign, self.provenance)
-
-    def save(self, path: Path) -> None:
-        """Write the basis with its provenance in the header; whole or not at all."""
-        part = path.with_name(path.name + ".part")
-        save_file({"basis": self.basis.detach().cpu().contiguous()}, part, {"provenance": json.dumps(self.provenance)})
-        part.replace(path)
-
-    @classmethod
-    def load(cls, path: Path, model: str) -> "Subspace":
-        """Read a subspace that was found in the model with this fingerprint."""
-        with safe_open(path, "pt") as file:
-            provenance = json.loads(file.metadata()["provenance"])
-            basis = file.get_tensor("basis")
-        if provenance.get("model") != model:
-            raise NumberlineError(
-                f"{path} was found in the model {provenance.get('model')}, not in this one ({model}): fit it again here"
-            )
-        return cls(basis, provenance)

@@ -1,55 +1,24 @@
-"""How sure is a measured score? Its standard error and its 95 % interval.
+"""How sure is a measured mean? Its standard error and its 95 % interval.
 
-Shares have the Wilson score interval that the paper's error bars show; means and ratios of means have a percentile
-bootstrap interval over examples.
-
-Every score in a result table has the five columns of an `Estimate`.
+Means and ratios of means have a percentile bootstrap interval over examples; shares have the Wilson score interval that
+the paper's error bars show (`numberline.estimates`).
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from functools import cache
-from statistics import NormalDist
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from numberline.errors import NumberlineError
+from numberline.estimates import CONFIDENCE, Estimate, wilson
 from numberline.seed import SEED
 
-CONFIDENCE = 0.95
+__all__ = ["CONFIDENCE", "Estimate", "from_resamples", "mean", "ratio", "resamples", "wilson"]
+
 RESAMPLES = 1000
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over n examples, its standard error, and its interval from `lo` to `hi`."""
-
-    mean: float
-    se: float
-    n: int
-    lo: float
-    hi: float
-
-    @property
-    def columns(self) -> dict[str, float | int]:
-        """The estimate as columns of a table's row."""
-        return asdict(self)
-
-
-def wilson(right: Sequence[bool], confidence: float = CONFIDENCE) -> Estimate:
-    """The share of true entries, with its Wilson score interval: never outside [0, 1], and not a point at 100 %."""
-    n, count = len(right), sum(map(bool, right))
-    if n == 0:
-        raise NumberlineError("a share of no examples was asked for: give at least one")
-    mean, z = count / n, NormalDist().inv_cdf((1 + confidence) / 2)
-    centre = (mean + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(mean * (1 - mean) / n + z * z / (4 * n * n))
-    # At 0 and 1 the bounds are exactly 0 and 1; rounding must not say otherwise.
-    lo, hi = 0.0 if count == 0 else centre - half, 1.0 if count == n else centre + half
-    return Estimate(mean, math.sqrt(mean * (1 - mean) / n), n, lo, hi)
 
 
 def mean(values: Float[Tensor, " n"]) -> Estimate:

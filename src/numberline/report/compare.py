@@ -19,7 +19,7 @@ from numberline.report.summary import SYMBOLS, counted
 from numberline.report.view import RunView, words
 from numberline.results.folder import RunFolder
 from numberline.results.formatting import short, with_interval
-from numberline.results.stored import CannotDrawError, Stored
+from numberline.results.table import NotMeasuredError
 from numberline.templates import fill
 
 PAGE = "compare.html"
@@ -37,8 +37,8 @@ class Compared:
     @classmethod
     def open(cls, path: Path) -> "Compared":
         """Read a run folder."""
-        view, results = RunView(Stored.open(path)), RunFolder(path).valid_tables()
-        return cls(view, ledger(results), tuple(beside_the_paper(results)))
+        run = RunFolder.open(path)
+        return cls(RunView(run), ledger(run.results), tuple(beside_the_paper(run.results)))
 
     @property
     def name(self) -> str:
@@ -47,10 +47,10 @@ class Compared:
 
     def role(self, name: str) -> str:
         """A role's layers as fractions of depth (the first layer 0, the last 1), and its value."""
-        depth = int(self.view.shape.get("layers", 0)) - 1
+        depth = self.view.shape.layers - 1
         try:
             value = self.view.value(name)
-        except CannotDrawError as reason:
+        except NotMeasuredError as reason:
             return "not found" if name in self.view.roles else str(reason)
         layers = value[:1] if "_head" in name else value
         fractions = ", ".join(number(layer / depth) if depth > 0 else "–" for layer in layers)
@@ -96,7 +96,7 @@ def side_by_side(paths: Sequence[Path]) -> list[Section]:
         table(
             "Models",
             [(name, name) for name in ("layers", "heads", "width")],
-            lambda run, name: str(run.view.shape.get(name, "–")),
+            lambda run, name: str(getattr(run.view.shape, name)),
             "",
         ),
         table(

@@ -32,7 +32,8 @@ from numberline.report.figure import Drawing, FigureSpec
 from numberline.report.registry import EXHIBITS, FIGURES, TABLES
 from numberline.report.tables import TableSpec, as_csv, as_latex, as_markdown
 from numberline.report.view import RunView
-from numberline.results.stored import CannotDrawError, Stored
+from numberline.results.folder import RunFolder
+from numberline.results.table import NotMeasuredError
 
 # fontTools remarks on the dates of matplotlib's own fonts whenever a PDF is written.
 logging.getLogger("fontTools").setLevel(logging.ERROR)
@@ -126,10 +127,8 @@ def _make(path: Path, label: str) -> tuple[str, str, str]:
     view = _facts(path)
     try:
         return label, _figure(view, FIGURES[label]) if label in FIGURES else _table(view, TABLES[label]), ""
-    except CannotDrawError as missing:
+    except NotMeasuredError as missing:
         reason = str(missing)
-    except KeyError as column:
-        reason = f"its results have no {column}: they were made by another version of numberline, run them again"
     _remove(path, label)
     return label, "", reason
 
@@ -137,7 +136,7 @@ def _make(path: Path, label: str) -> tuple[str, str, str]:
 @lru_cache(maxsize=1)
 def _facts(path: Path) -> RunView:
     """A run's view, read once by each process."""
-    return RunView(Stored.open(path))
+    return RunView(RunFolder.open(path))
 
 
 def listed_in(path: Path) -> Inventory:
@@ -151,7 +150,7 @@ def listed_in(path: Path) -> Inventory:
 
 def fed_by(path: Path, ids: Sequence[str]) -> list[str]:
     """The labels that read one of these results, and those that were never drawn though their results are there."""
-    run, listed = Stored.open(path), listed_in(path)
+    run, listed = RunFolder.open(path), listed_in(path)
     known = {**listed.figures, **listed.tables, **listed.skipped}
     fresh = {label for label, spec in EXHIBITS.items() if set(spec.needs) & set(ids)}
     never = {label for label, spec in EXHIBITS.items() if label not in known and any(map(run.find, spec.needs))}

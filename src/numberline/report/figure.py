@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from numberline.report import style
 from numberline.report.exhibit import Exhibit
 from numberline.report.view import RunView
-from numberline.results.stored import CannotDrawError
+from numberline.results.table import NotMeasuredError
 
 Panel = Callable[[Axes, RunView], str]
 
@@ -48,7 +48,7 @@ def compose(page: Figure, view: RunView, axes: Mapping[str, Axes], panels: Mappi
         try:
             sentence = panel(axes[letter], view)
             named = axes[letter].get_title("left")
-        except CannotDrawError as missing:
+        except NotMeasuredError as missing:
             reasons.append(str(missing))
             sentence, named = f"Not measured: {missing}.", ""
             _explain(axes[letter], str(missing))
@@ -57,7 +57,7 @@ def compose(page: Figure, view: RunView, axes: Mapping[str, Axes], panels: Mappi
             sentence = f"({letter}) {sentence}"
         sentences.append(sentence)
     if len(reasons) == len(panels):
-        raise CannotDrawError("; ".join(dict.fromkeys(reasons)))
+        raise NotMeasuredError("; ".join(dict.fromkeys(reasons)))
     return Drawing(page, caption(view, lead, sentences))
 
 

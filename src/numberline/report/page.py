@@ -27,8 +27,9 @@ from numberline.report.formatting import count, number
 from numberline.report.registry import EXHIBITS, PLOTS, SECTIONS, TABLES
 from numberline.report.tables import plain_heads
 from numberline.report.view import RunView, words
+from numberline.results.folder import RunFolder
 from numberline.results.formatting import interval, short
-from numberline.results.stored import CannotDrawError, Stored
+from numberline.results.table import NotMeasuredError
 from numberline.templates import fill, own
 
 if TYPE_CHECKING:
@@ -63,10 +64,9 @@ def write_page(path: Path) -> Path:
     # Imported here because it takes seconds, which a process that only draws need not wait.
     from numberline.claims import write_claims
     from numberline.claims.paper_comparison import beside_the_paper
-    from numberline.results.folder import RunFolder
 
-    claims, numbers = write_claims(path), beside_the_paper(RunFolder(path).valid_tables())
-    text = html(RunView(Stored.open(path)), listed_in(path), claims, numbers)
+    run = RunFolder.open(path)
+    text = html(RunView(run), listed_in(path), write_claims(path), beside_the_paper(run.results))
     write_whole(path / PAGE, text.encode())
     return path / PAGE
 
@@ -161,7 +161,7 @@ def _entry(view: RunView, made: Inventory, label: str) -> dict[str, Any]:
     elif label in made.tables:
         try:
             content = TABLES[label].make(view)
-        except CannotDrawError as reason:
+        except NotMeasuredError as reason:
             return entry | {"reason": str(reason)}
         entry |= {"kind": "table", "caption": content.caption, "columns": plain_heads(content), "rows": content.rows}
     return entry
@@ -181,7 +181,7 @@ def _plots(view: RunView, label: str) -> list[dict[str, Any]]:
     for place, spec in enumerate(PLOTS.get(label, ())):
         try:
             plot = spec.make(view)
-        except CannotDrawError:
+        except NotMeasuredError:
             continue
         own = {name: getattr(plot, name) for name in ("says", "height", "views", "content")}
         found.append({"id": f"plot-{label}-{place + 1}", **own})
@@ -191,12 +191,10 @@ def _plots(view: RunView, label: str) -> list[dict[str, Any]]:
 def about_model(view: RunView) -> str:
     """The model in a sentence: its architecture and its size."""
     shape = view.shape
-    parts = [f"{shape[name]} {name}" for name in ("layers", "heads") if name in shape]
-    parts += [f"width {shape['width']}"] if "width" in shape else []
-    parts += [f"{count(shape['parameters'])} parameters"] if "parameters" in shape else []
-    kind = f"{shape['architecture']} architecture: " if "architecture" in shape else ""
-    text = kind + ", ".join(parts)
-    return f"{text[0].upper()}{text[1:]}." if text else ""
+    return (
+        f"{shape.architecture[0].upper()}{shape.architecture[1:]} architecture: {shape.layers} layers, {shape.heads} "
+        f"heads, width {shape.width}, {count(shape.parameters)} parameters."
+    )
 
 
 def _roles(view: RunView) -> list[dict[str, str]]:
@@ -204,45 +202,43 @@ def _roles(view: RunView) -> list[dict[str, str]]:
         {
             "name": words(name).removeprefix("set of "),
             "value": view.spelled(name),
-            "score": number(row["score"]),
-            "margin": f"{number(row['margin'])} (noise {number(row['noise'])})",
-            "source": str(row["source"]),
-            "why": str(row["why"]),
+            "score": number(role.score),
+            "margin": f"{number(role.margin)} (noise {number(role.noise)})",
+            "source": role.source,
+            "why": role.why,
         }
-        for name, row in view.roles.items()
+        for name, role in view.roles.items()
     ]
 
 
 def _provenance(view: RunView) -> list[tuple[str, str]]:
     """Name and value of everything that the numbers rest on."""
     about = view.run.about
-    model = [(name, view.shape[name]) for name in ("fingerprint", "dtype", "device") if name in view.shape]
-    chosen = [(name, about.get("configuration", {}).get(name)) for name in ("size", "seed", "task")]
-    dates = [(name, about[name]) for name in ("created", "updated") if name in about]
-    parts = [("model", view.model), *model, *chosen, *about.get("versions", {}).items()]
-    parts += [*about.get("hardware", {}).items(), *dates]
-    spelled = [(name.replace("_", " "), ", ".join(map(str, value)) if isinstance(value, list) else str(value))
+    model = [(name, getattr(view.shape, name)) for name in ("fingerprint", "dtype", "device")]
+    chosen = [(name, getattr(about.configuration, name)) for name in ("size", "seed", "task")]
+    parts = [("model", view.model), *model, *chosen, *about.versions.items(), *about.hardware.model_dump().items()]
+    parts += [("created", about.created), ("updated", about.updated)]
+    spelled = [(name.replace("_", " "), ", ".join(map(str, value)) if isinstance(value, tuple) else str(value))
                for name, value in parts if value is not None]  # fmt: skip
     return [(name, value or "none") for name, value in spelled]
 
 
 def _seconds(view: RunView) -> list[tuple[str, str, str]]:
-    experiments = view.run.about.get("experiments", {})
-    return [(id, count(entry["n"]), f"{entry['seconds']:.1f}") for id, entry in experiments.items()]
+    return [(id, count(entry.n), f"{entry.seconds:.1f}") for id, entry in view.run.about.experiments.items()]
 
 
 def _total(view: RunView) -> str:
-    experiments = view.run.about.get("experiments", {})
-    seconds = sum(entry["seconds"] for entry in experiments.values())
+    experiments = view.run.about.experiments
+    seconds = sum(entry.seconds for entry in experiments.values())
     return f"{len(experiments)} experiments, {seconds:.0f} seconds in all."
 
 
 def command(view: RunView) -> str:
     """The command that makes this run again."""
-    chosen = view.run.about.get("configuration", {})
-    options = [f"--size {chosen['size']}"] if chosen.get("size") not in (None, "paper") else []
-    options += [f"--task {chosen['task']}"] if chosen.get("task") not in (None, "max") else []
-    options += [f"--seed {chosen['seed']}"] if chosen.get("seed") not in (None, 52) else []
-    for name, value in chosen.get("roles", {}).items():
+    chosen = view.run.about.configuration
+    options = [f"--size {chosen.size}"] if chosen.size != "paper" else []
+    options += [f"--task {chosen.task}"] if chosen.task != "max" else []
+    options += [f"--seed {chosen.seed}"] if chosen.seed != 52 else []
+    for name, value in chosen.roles.items():
         options.append(f"--role {name}={('.' if '_head' in name else ',').join(map(str, value))}")
-    return " ".join(["numberline run", shlex.quote(str(chosen.get("model", "MODEL"))), *options])
+    return " ".join(["numberline run", shlex.quote(chosen.model), *options])

@@ -10,7 +10,8 @@ from matplotlib.colors import CenteredNorm, Normalize
 from matplotlib.image import AxesImage
 
 from numberline.report import style
-from numberline.results.stored import Array, Row, Table
+from numberline.results.arrays import Array
+from numberline.results.table import Row, Table
 
 HATCH = "////"
 

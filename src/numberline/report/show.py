@@ -1,6 +1,7 @@
 """A result's tables, for the terminal; k2.whole stands beside the paper's table."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,24 @@ from numberline.report.paper_tables.whole import beside_the_paper
 from numberline.report.summary import ledger_rows
 from numberline.report.tables import plain_heads
 from numberline.report.view import RunView
-from numberline.results.stored import Stored
+from numberline.results.folder import RunFolder
+from numberline.results.roles import Role
 
 
 def result_tables(path: Path, id: str, most: int = 40) -> Iterator[tuple[str, RichTable]]:
     """Each table of a stored result with a title; `most` rows of each, all of them when it is 0."""
-    run = Stored.open(path)
+    run = RunFolder.open(path)
     found = run.find(id)
     if found is None:
         raise NumberlineError(f"{path} has no result {id!r}: it has {', '.join(run.ids) or 'none'}")
+    if found.missing is not None:
+        yield f"{id} could not be measured on this model: {found.why}", _rich([], [])
     if id == "k2.whole" and found.missing is None:
         content = beside_the_paper(RunView(run))
         yield content.caption, _rich(plain_heads(content), content.rows)
+    if found.roles:
+        heads = [each.name for each in fields(Role)]
+        yield f"{id}: roles", _rich(heads, [[_cell(getattr(role, name)) for name in heads] for role in found.roles])
     for name in found.tables:
         table = found.table(name)
         shown = table.rows[:most] if most else table.rows

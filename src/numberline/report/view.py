@@ -1,7 +1,6 @@
 """What was run, and which roles were found? The view that captions, diagrams and tables name.
 
-Roles come from the `roles` tables of the results (name, value, score, margin, noise, found, source, why). A role that
-was not found, or not looked for, is said so in words.
+Everything comes from the run's folder. A role that was not found, or not looked for, is said so in words.
 """
 
 from collections.abc import Mapping
@@ -9,24 +8,33 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from numberline.results.stored import CannotDrawError, Stored
+from numberline.results.folder import RunFolder
+from numberline.results.language import Language
+from numberline.results.roles import Role
+from numberline.results.schema import Model
+from numberline.results.table import NotMeasuredError
 
 
 @dataclass(frozen=True)
 class RunView:
     """A run's view."""
 
-    run: Stored
+    run: RunFolder
 
     @property
     def model(self) -> str:
         """The model's name as the user gave it."""
-        return str(self.run.about.get("model", {}).get("name", "the model"))
+        return self.run.about.model.name
 
     @property
     def kind(self) -> str:
         """The task: max or min."""
-        return str(self.run.about.get("configuration", {}).get("task", "max"))
+        return self.run.about.configuration.task
+
+    @property
+    def language(self) -> Language:
+        """The words of the task."""
+        return self.run.about.language
 
     @property
     def question(self) -> str:
@@ -36,52 +44,48 @@ class RunView:
     @property
     def size(self) -> str:
         """Of the run: paper or quick."""
-        return str(self.run.about.get("configuration", {}).get("size", "paper"))
+        return self.run.about.configuration.size
 
     @property
     def sizes(self) -> Mapping[str, Any]:
         """The sample sizes used."""
-        found: Mapping[str, Any] = self.run.about.get("sizes", {})
-        return found
+        return self.run.about.sizes
 
     @property
-    def shape(self) -> Mapping[str, Any]:
+    def shape(self) -> Model:
         """The model's layers, heads, width, neurons."""
-        found: Mapping[str, Any] = self.run.about.get("model", {})
-        return found
+        return self.run.about.model
 
     @property
     def note(self) -> str:
         """The line that a figure of a smaller run carries."""
         if self.size == "paper":
             return ""
-        return f"{self.size} run: {self.sizes.get('evaluation', '?')} evaluation examples"
+        return f"{self.size} run: {self.sizes['evaluation']} evaluation examples"
 
     @cached_property
-    def roles(self) -> Mapping[str, Mapping[str, Any]]:
+    def roles(self) -> Mapping[str, Role]:
         """Every role that a result speaks of."""
-        found: dict[str, Mapping[str, Any]] = {}
-        for id in self.run.ids:
-            result = self.run.find(id)
-            if result is not None and "roles" in result.tables:
-                found.update({row["name"]: row for row in result.table("roles")})
-        return found
+        return self.run.roles
+
+    def has(self, name: str) -> bool:
+        """Whether a role was found."""
+        return name in self.roles and self.roles[name].found
 
     def value(self, name: str) -> tuple[int, ...]:
         """A role's value; raises where there is none."""
-        row = self.roles.get(name)
-        if row is None:
-            raise CannotDrawError(f"the {words(name)} was not looked for in this run")
-        if not row["found"]:
-            raise CannotDrawError(f"the {words(name)} was not found: {row['why']}")
-        return tuple(row["value"])
+        role = self.roles.get(name)
+        if role is None:
+            raise NotMeasuredError(f"the {words(name)} was not looked for in this run")
+        if not role.found:
+            raise NotMeasuredError(f"the {words(name)} was not found: {role.why}")
+        return role.value
 
     def spelled(self, name: str) -> str:
         """A role's value as written in a figure: 13, L14.H14, 14 and 15; "not found" where there is none."""
-        try:
-            value = self.value(name)
-        except CannotDrawError:
+        if not self.has(name):
             return "not found"
+        value = self.value(name)
         if "_head" in name:
             return f"L{value[0]}.H{value[1]}"
         return join([str(number) for number in value])
@@ -104,14 +108,10 @@ class RunView:
     @property
     def transport_head(self) -> str:
         """In a title: L14.H14, or the transport head."""
-        spelled = self.spelled("transport_head")
-        return spelled if spelled != "not found" else "the transport head"
+        return self.spelled("transport_head") if self.has("transport_head") else "the transport head"
 
     def _layer(self, role: str, otherwise: str) -> str:
-        try:
-            return f"layer {self.value(role)[0]}"
-        except CannotDrawError:
-            return otherwise
+        return f"layer {self.value(role)[0]}" if self.has(role) else otherwise
 
 
 def words(name: str) -> str:

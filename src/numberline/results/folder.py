@@ -1,91 +1,147 @@
 """Where are a run's results, and how are they read back? The run folder, a contract that other programs read.
 
-    run.json                        configuration, model, versions, hardware, and the valid results with their seconds
-    results/ID/meta.json            id, needs, digest of inputs, n, seconds, and what the other files hold
+    run.json                        configuration, model, versions, hardware, the valid results and roles
+    results/ID/meta.json            id, needs, digest of inputs, n, seconds, roles, what is missing, what is beside it
     results/ID/NAME.parquet         tables
     results/ID/tensors.safetensors  tensors
     subspaces/NAME.safetensors      directions, with their provenance in the header
 
 Every file is written whole. A result's meta.json is removed first and written last: a result without one does not
-exist. No pickle is read or written.
+exist. No pickle is read or written. Tables, tensors and subspaces are read when they are first asked for:
+
+    run = RunFolder.open("runs/tiny")
+    run.table("k2.trace", "trace").where(case="y1").to_pandas()
 """
 
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import safetensors.torch
-from torch import Tensor
+import safetensors.numpy
+from safetensors import SafetensorError, safe_open
 
-from numberline.engine.subspace import Subspace
 from numberline.errors import NumberlineError
-from numberline.experiments.common.experiment import Result
 from numberline.files import make_folder, write_whole
+from numberline.results.arrays import Array
+from numberline.results.result import Lazy, Result
+from numberline.results.roles import Role
+from numberline.results.schema import FORMAT, ID, About, Meta, Schema, read, write
+from numberline.results.subspace import StoredSubspace
+from numberline.results.table import NotMeasuredError, Table
 
 RUN, META, TENSORS = "run.json", "meta.json", "tensors.safetensors"
+Known = TypeVar("Known", bound=Schema)
 
 
-@dataclass(frozen=True)
-class Meta:
-    """What is known of a stored result without reading it."""
-
-    id: str
-    digest: str
-    needs: Mapping[str, str]
-    n: int
-    seconds: float
-    tables: Mapping[str, int] = field(default_factory=dict)
-    """Each table's number of rows."""
-    tensors: Mapping[str, list[int]] = field(default_factory=dict)
-    """Each tensor's shape."""
-    subspaces: Mapping[str, int] = field(default_factory=dict)
-    """Each subspace's rank."""
-
-
-@dataclass(frozen=True)
 class RunFolder:
-    """A run's folder on disk."""
+    """A run's folder on disk: its one reader and writer."""
 
-    path: Path
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._files: dict[Path, tuple[tuple[int, ...], Schema]] = {}
+        self._results: dict[str, tuple[Meta, Result]] = {}
 
-    def about(self) -> dict[str, Any] | None:
+    @classmethod
+    def open(cls, path: str | Path) -> "RunFolder":
+        """A folder that holds a run."""
+        folder = cls(path)
+        _ = folder.about
+        return folder
+
+    @property
+    def about(self) -> About:
+        """What run.json says."""
+        found = self.find_about()
+        if found is None:
+            raise NumberlineError(f"{self.path} holds no run (no {RUN}): give a folder that numberline run has made")
+        return found
+
+    def find_about(self) -> About | None:
         """What run.json says, or None where there is none yet."""
-        return _read_json(self.path / RUN)
+        return self._current(self.path / RUN, About)
 
-    def describe(self, about: Mapping[str, Any]) -> None:
-        """Write run.json."""
-        make_folder(self.path)
-        write_whole(self.path / RUN, _json(about))
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of all results, in the order of run.json."""
+        return tuple(id for id in self.about.experiments if self.find(id) is not None)
+
+    @property
+    def results(self) -> Mapping[str, Result]:
+        """All results by id, also those that could not be measured."""
+        return {id: self.load(id) for id in self.ids}
+
+    @property
+    def roles(self) -> Mapping[str, Role]:
+        """Every role that a result speaks of, found or not."""
+        return {role.name: role for result in self.results.values() for role in result.roles}
+
+    def result(self, id: str) -> Result:
+        """A result that could be measured; says why where there is none."""
+        found = self.find(id)
+        if found is None:
+            raise NotMeasuredError(f"{id} was not run (numberline run … --only {id})", not_run=id)
+        if found.missing is not None:
+            raise NotMeasuredError(f"{id} could not be measured on this model: {found.why}")
+        return found
+
+    def table(self, id: str, name: str) -> Table:
+        """A table of a result."""
+        return self.result(id).table(name)
+
+    def find(self, id: str) -> Result | None:
+        """A result, complete and of this run's configuration, or None."""
+        about, meta = self.find_about(), self.meta(id)
+        listed = about.experiments.get(id) if about is not None else None
+        if meta is None or listed is None or listed.digest != meta.digest:
+            return None
+        if id not in self._results or self._results[id][0] is not meta:
+            self._results[id] = (meta, self._stored(meta))
+        return self._results[id][1]
+
+    def load(self, id: str) -> Result:
+        """The same, where it must be there."""
+        found = self.find(id)
+        if found is None:
+            raise NumberlineError(f"{self.path} has no result {id!r}: make it with numberline run --only {id}")
+        return found
 
     def meta(self, id: str) -> Meta | None:
         """A stored result's description, or None if there is no such result, or not all of it."""
-        found = _read_json(self.path / "results" / id / META)
-        if found is None or set(found) != {entry.name for entry in fields(Meta)}:
+        place = self.path / "results" / id
+        found = self._current(place / META, Meta) if ID.fullmatch(id) else None
+        if found is None:
             return None
-        meta = Meta(**found)
-        files = [self.path / "results" / id / file for file in _files(meta)]
-        files += [self._subspace(name) for name in meta.subspaces]
-        return meta if all(file.is_file() for file in files) else None
+        if found.id != id:
+            raise NumberlineError(f"{place} holds the result {found.id!r}: give the folder that name")
+        files = [place / file for file in _files(found)] + [self._subspace(name) for name in found.subspaces]
+        return found if all(file.is_file() for file in files) else None
+
+    def describe(self, about: About) -> None:
+        """Write run.json."""
+        make_folder(self.path)
+        write(self.path / RUN, about)
 
     def save(self, id: str, result: Result, digest: str, needs: Mapping[str, str], seconds: float) -> Meta:
         """Store a result in place of an earlier one."""
         meta = Meta(
+            format=FORMAT,
             id=id,
             digest=digest,
             needs=dict(needs),
             n=result.n,
             seconds=round(seconds, 3),
             tables={name: table.num_rows for name, table in result.tables.items()},
-            tensors={name: list(tensor.shape) for name, tensor in result.tensors.items()},
+            tensors={name: tensor.shape for name, tensor in result.tensors.items()},
             subspaces={name: subspace.rank for name, subspace in result.subspaces.items()},
+            roles=result.roles,
+            missing=result.missing,
+            root=result.root,
         )
         self._check_subspaces(id, result)
         place = self.path / "results" / id
-        before = _read_json(place / META) or {}
+        before = read(place / META, Meta)
         make_folder(place)
         (place / META).unlink(missing_ok=True)
         for name, table in result.tables.items():
@@ -93,41 +149,45 @@ class RunFolder:
             pq.write_table(table, sink)
             write_whole(place / f"{name}.parquet", sink.getvalue().to_pybytes())
         if result.tensors:
-            tensors = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in result.tensors.items()}
-            write_whole(place / TENSORS, safetensors.torch.save(tensors))
+            write_whole(place / TENSORS, safetensors.numpy.save(dict(result.tensors)))
         for name, subspace in result.subspaces.items():
             make_folder(self.path / "subspaces")
             subspace.save(self._subspace(name))
-        write_whole(place / META, _json(asdict(meta)))
-        self._remove_leftovers(meta, before.get("subspaces", ()))
+        write(place / META, meta)
+        self._remove_leftovers(meta, before.subspaces if before is not None else ())
         return meta
 
-    def load(self, id: str) -> Result:
-        """Read a stored result back."""
-        meta, place = self.meta(id), self.path / "results" / id
-        if meta is None:
-            raise NumberlineError(f"{self.path} has no result {id!r}: make it with numberline run --only {id}")
-        tables = {name: pq.read_table(place / f"{name}.parquet") for name in meta.tables}
-        tensors: dict[str, Tensor] = safetensors.torch.load_file(place / TENSORS) if meta.tensors else {}
-        subspaces = {name: Subspace.load(self._subspace(name), self._fingerprint()) for name in meta.subspaces}
-        return Result(tables, meta.n, tensors, subspaces)
-
-    def valid_tables(self) -> dict[str, Result]:
-        """The tables, without tensors, of every result that run.json lists as valid."""
-        found: dict[str, Result] = {}
-        for id, entry in (self.about() or {}).get("experiments", {}).items():
-            meta = self.meta(id)
-            if meta is not None and meta.digest == entry.get("digest"):
-                place = self.path / "results" / id
-                found[id] = Result({name: pq.read_table(place / f"{name}.parquet") for name in meta.tables}, meta.n)
+    def _current(self, path: Path, schema: type[Known]) -> Known | None:
+        """A file as its schema, read again only when it has changed."""
+        try:
+            stat = path.stat()
+        except OSError:
+            return read(path, schema)
+        stamp = (stat.st_mtime_ns, stat.st_ino, stat.st_size)
+        known = self._files.get(path)
+        if known is not None and known[0] == stamp and isinstance(known[1], schema):
+            return known[1]
+        found = read(path, schema)
+        if found is not None:
+            self._files[path] = (stamp, found)
         return found
+
+    def _stored(self, meta: Meta) -> Result:
+        """A result whose parts are read when they are asked for."""
+        place, model = self.path / "results" / meta.id, self.about.model.fingerprint
+        return Result(
+            tables=Lazy(meta.tables, lambda name: _table(place / f"{name}.parquet")),
+            n=meta.n,
+            tensors=Lazy(meta.tensors, lambda name: _tensor(place / TENSORS, name)),
+            subspaces=Lazy(meta.subspaces, lambda name: StoredSubspace.load(self._subspace(name), model)),
+            roles=meta.roles,
+            missing=meta.missing,
+            root=meta.root,
+            id=meta.id,
+        )
 
     def _subspace(self, name: str) -> Path:
         return self.path / "subspaces" / f"{name}.safetensors"
-
-    def _fingerprint(self) -> str:
-        """The model of this run."""
-        return str((self.about() or {}).get("model", {}).get("fingerprint"))
 
     def _check_subspaces(self, id: str, result: Result) -> None:
         """All results share one folder of subspaces: a name belongs to one of them, and to this run's model."""
@@ -137,7 +197,7 @@ class RunFolder:
             if taken and meta is not None:
                 raise NumberlineError(f"{id} and {meta.id} both have a subspace {min(taken)!r}: rename one of them")
         for name, subspace in result.subspaces.items():
-            if subspace.provenance.get("model") != self._fingerprint():
+            if subspace.provenance.get("model") != self.about.model.fingerprint:
                 raise NumberlineError(
                     f"the subspace {name!r} of {id} does not say that it was found in this model: "
                     "give it the provenance model=lab.loaded.fingerprint"
@@ -158,17 +218,21 @@ def _files(meta: Meta) -> list[str]:
     return [f"{name}.parquet" for name in meta.tables] + ([TENSORS] if meta.tensors else [])
 
 
-def _json(content: Mapping[str, Any]) -> bytes:
-    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
-
-
-def _read_json(path: Path) -> dict[str, Any] | None:
+def _table(path: Path) -> pa.Table:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise NumberlineError(f"{path} cannot be read ({error}): delete it, or choose another folder") from error
-    if not isinstance(content, dict):
-        raise NumberlineError(f"{path} is not a run's file: delete it, or choose another folder")
-    return content
+        return pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise _damaged(path, error) from error
+
+
+def _tensor(path: Path, name: str) -> Array:
+    try:
+        with safe_open(path, "np") as file:
+            found: Array = file.get_tensor(name)
+    except (OSError, SafetensorError) as error:
+        raise _damaged(path, error) from error
+    return found
+
+
+def _damaged(path: Path, error: Exception) -> NumberlineError:
+    return NumberlineError(f"{path} is damaged ({error}): delete its folder and run the experiment again")

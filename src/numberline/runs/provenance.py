@@ -4,11 +4,11 @@ import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from numberline.engine.lab import Lab
+from numberline.results.schema import Hardware, Model
 
 PACKAGES = ("numberline", "torch", "transformers", "safetensors", "numpy", "pyarrow")
 
@@ -24,35 +24,35 @@ def versions() -> dict[str, str]:
     return found
 
 
-def hardware() -> dict[str, Any]:
+def hardware() -> Hardware:
     """The machine that a run is made on."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {
-        "platform": platform.platform(),
-        "processor": _processor(),
-        "cores": usable,
-        "threads": torch.get_num_threads(),
-        "memory_gib": _memory(),
-        "accelerators": [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())],
-    }
+    return Hardware(
+        platform=platform.platform(),
+        processor=_processor(),
+        cores=usable,
+        threads=torch.get_num_threads(),
+        memory_gib=_memory(),
+        accelerators=tuple(torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())),
+    )
 
 
-def describe(lab: Lab) -> dict[str, Any]:
+def describe(lab: Lab) -> Model:
     """The model: who it is and its shape."""
     network, loaded = lab.network, lab.loaded
-    return {
-        "name": loaded.name,
-        "fingerprint": loaded.fingerprint,
-        "architecture": network.model.config.model_type,
-        "layers": network.n_layers,
-        "heads": network.n_heads,
-        "width": network.d_model,
-        "neurons": network.d_mlp,
-        "vocabulary": network.vocabulary,
-        "parameters": sum(parameter.numel() for parameter in network.model.parameters()),
-        "dtype": str(network.dtype).removeprefix("torch."),
-        "device": str(network.device),
-    }
+    return Model(
+        name=loaded.name,
+        fingerprint=loaded.fingerprint,
+        architecture=network.model.config.model_type,
+        layers=network.n_layers,
+        heads=network.n_heads,
+        width=network.d_model,
+        neurons=network.d_mlp,
+        vocabulary=network.vocabulary,
+        parameters=sum(parameter.numel() for parameter in network.model.parameters()),
+        dtype=str(network.dtype).removeprefix("torch."),
+        device=str(network.device),
+    )
 
 
 def _processor() -> str:

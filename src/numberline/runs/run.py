@@ -2,7 +2,7 @@
 
 1. The folder must be empty or hold a run of the same configuration; another one's results are never overwritten.
 2. run.json is written at once. It lists the results that are valid now: those whose digest of inputs is unchanged.
-   It also lists the roles that they found or were given, with the evidence.
+   It also lists the roles that they found or were given, with the evidence, and the words of the task.
 3. Experiments run in an order that respects their needs. A valid result is kept. Another is computed, stored, and
    added to run.json: whatever stops the run loses at most the experiment under way.
 """
@@ -21,8 +21,11 @@ from numberline.errors import NumberlineError
 from numberline.experiments.common.experiment import Context, Experiment
 from numberline.experiments.registry import EXPERIMENTS, select
 from numberline.files import make_folder
-from numberline.results.folder import Meta, RunFolder
+from numberline.results.folder import RunFolder
+from numberline.results.roles import RunRole
+from numberline.results.schema import FORMAT, About, Configuration, Meta
 from numberline.runs import digests, provenance
+from numberline.runs.language import language_of
 from numberline.runs.used_code import of_files
 from numberline.seed import SEED
 from numberline.tasks.concept import Concept
@@ -30,7 +33,6 @@ from numberline.tasks.limits import within
 from numberline.tasks.registry import concept_of, source_of
 from numberline.tasks.sizes import MEDIUM, PAPER, QUICK, Sizes
 
-FORMAT = 1
 SIZES = {"paper": PAPER, "medium": MEDIUM, "quick": QUICK}
 
 
@@ -62,12 +64,6 @@ class Settings:
     def context(self) -> Context:
         """What experiments are told of it."""
         return Context(self.sizes, self.seed, self.concept, roles=self.roles)
-
-    @property
-    def words(self) -> dict[str, Any]:
-        """As run.json writes it."""
-        roles = {name: list(value) for name, value in sorted(self.roles.items())}
-        return {"size": self.size, "seed": self.seed, "task": self.task, **({"roles": roles} if roles else {})}
 
 
 @runtime_checkable
@@ -104,9 +100,8 @@ class Run:
             if kept is None:
                 watcher.started(experiment)
             meta = kept or self._compute(experiment, wanted, watcher)
-            about["experiments"][experiment.id] = _entry(meta)
-            about["roles"] |= self._roles(meta)
-            self.folder.describe({**about, "updated": _now()})
+            about = with_result(about, meta)
+            self.folder.describe(about)
             watcher.finished(experiment, meta, kept is not None)
             done.append(meta)
         return done
@@ -130,34 +125,29 @@ class Run:
         sizes = asdict(self.settings.sizes)
         model = {"name": self.lab.loaded.name, "fingerprint": self.lab.loaded.fingerprint, "dtype": dtype}
         concept = of_files([source_of(self.settings.task)])
-        return {"model": model, "sizes": sizes, "concept": concept, **self.settings.words}
+        chosen = configuration(self.lab.loaded.name, self.settings).model_dump()
+        return {**chosen, "model": model, "sizes": sizes, "concept": concept}
 
-    def _roles(self, meta: Meta) -> dict[str, Any]:
-        """The roles that a result says, by name, with their evidence."""
-        rows = self.folder.load(meta.id).rows("roles") if "roles" in meta.tables else []
-        return {row["name"]: {"experiment": meta.id, **row} for row in rows}
-
-    def _open(self, wanted: Mapping[str, str]) -> dict[str, Any]:
+    def _open(self, wanted: Mapping[str, str]) -> About:
         """Check or make the folder, and write which of its results are valid."""
         chosen = configuration(self.lab.loaded.name, self.settings)
         before = check_free(self.folder, chosen)
         make_folder(self.folder.path / "results")
-        valid = [meta for id in wanted if (meta := self._valid(id, wanted)) is not None]
-        about: dict[str, Any] = {
-            "format": FORMAT,
-            "configuration": chosen,
-            "model": provenance.describe(self.lab),
-            "sizes": asdict(self.settings.sizes),
-            "versions": provenance.versions(),
-            "hardware": provenance.hardware(),
-            "created": before["created"] if before is not None else _now(),
-            "updated": _now(),
-            "experiments": {meta.id: _entry(meta) for meta in valid},
-            "roles": {},
-        }
+        about = About(
+            format=FORMAT,
+            configuration=chosen,
+            language=language_of(self.settings.concept),
+            model=provenance.describe(self.lab),
+            sizes=asdict(self.settings.sizes),
+            versions=provenance.versions(),
+            hardware=provenance.hardware(),
+            created=before.created if before is not None else _now(),
+            updated=_now(),
+        )
+        for id in wanted:
+            meta = self._valid(id, wanted)
+            about = about if meta is None else with_result(about, meta)
         self.folder.describe(about)
-        for meta in valid:
-            about["roles"] |= self._roles(meta)
         return about
 
     def _compute(self, experiment: Experiment, wanted: Mapping[str, str], watcher: Watcher) -> Meta:
@@ -170,28 +160,39 @@ class Run:
         return self.folder.save(experiment.id, result, digest, chain, seconds)
 
 
-def configuration(model: str, settings: Settings) -> dict[str, Any]:
+def with_result(about: About, meta: Meta) -> About:
+    """run.json with one more result, and with the roles that it says."""
+    roles = {role.name: RunRole(**asdict(role), experiment=meta.id) for role in meta.roles}
+    return about.model_copy(
+        update={
+            "experiments": {**about.experiments, meta.id: meta.entry},
+            "roles": {**about.roles, **roles},
+            "updated": _now(),
+        }
+    )
+
+
+def configuration(model: str, settings: Settings) -> Configuration:
     """What a folder's runs have in common: the model by name, and what the user chose."""
-    return {"model": model, **settings.words}
+    roles = dict(sorted(settings.roles.items()))
+    return Configuration(model=model, size=settings.size, seed=settings.seed, task=settings.task, roles=roles)
 
 
-def check_free(folder: RunFolder, chosen: Mapping[str, Any]) -> dict[str, Any] | None:
+def check_free(folder: RunFolder, chosen: Configuration) -> About | None:
     """What run.json says of an earlier run of this configuration, or None; refuses a folder that cannot be used."""
     existing = next(place for place in (folder.path.absolute(), *folder.path.absolute().parents) if place.exists())
     if not existing.is_dir():
         raise NumberlineError(f"{existing} is a file: choose a folder for the results")
     if not os.access(existing, os.W_OK):
         raise NumberlineError(f"{existing} may not be written to: choose another folder for the results")
-    before = folder.about()
+    before = folder.find_about()
     if before is None:
         if folder.path.is_dir() and any(folder.path.iterdir()):
             raise NumberlineError(f"{folder.path} is not empty and holds no run: choose another folder")
         return None
-    if before.get("format") != FORMAT:
-        raise NumberlineError(f"{folder.path} was made by another version of numberline: choose another folder")
-    if before["configuration"] != chosen:
+    if before.configuration != chosen:
         raise NumberlineError(
-            f"{folder.path} holds a run of {_words(before['configuration'])}, and this one is {_words(chosen)}: "
+            f"{folder.path} holds a run of {before.configuration.words}, and this one is {chosen.words}: "
             "choose another folder"
         )
     return before
@@ -206,14 +207,6 @@ def folder_name(model: str, settings: Settings) -> Path:
     words += [f"seed{settings.seed}"] if settings.seed != default.seed else []
     words += [f"{name}{'.'.join(map(str, value))}" for name, value in sorted(settings.roles.items())]
     return Path("runs") / "-".join(words)
-
-
-def _entry(meta: Meta) -> dict[str, Any]:
-    return {"digest": meta.digest, "n": meta.n, "seconds": meta.seconds}
-
-
-def _words(chosen: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {value}" for key, value in chosen.items())
 
 
 def _now() -> str:

@@ -11,9 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from numberline.experiments.common.experiment import Result
-from numberline.methods.intervals import wilson
+from numberline.estimates import wilson
 from numberline.models.planted import Truth
+from numberline.results.result import Result
+from numberline.results.table import Row
 
 ROWS: Mapping[str, str] = {
     "behaviour": "the planted model solves the task",
@@ -63,13 +64,18 @@ class BlindRun:
 
     def has(self, id: str) -> bool:
         """Whether an experiment was done, and could be done."""
-        return id in self.results and "missing" not in self.results[id].tables
+        return id in self.results and self.results[id].missing is None
 
-    def rows(self, id: str, table: str, **wanted: Any) -> list[dict[str, Any]]:
+    def tensor(self, id: str, name: str) -> Tensor:
+        """A tensor of a result that is there."""
+        return torch.tensor(self.results[id].tensor(name))
+
+    def rows(self, id: str, table: str, **wanted: Any) -> list[Row]:
         """The rows of a table that have these values; none where the experiment is missing."""
         if not self.has(id) or table not in self.results[id].tables:
             return []
-        return [row for row in self.results[id].rows(table) if all(row[key] == value for key, value in wanted.items())]
+        found = self.results[id].table(table)
+        return list(found.where(**wanted)) if len(found) else []
 
     def patch(self, id: str, metric: str, **wanted: Any) -> Mapping[str, Any] | None:
         """The row of one patch on the evaluation examples."""

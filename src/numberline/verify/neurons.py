@@ -47,10 +47,9 @@ def fields(found: BlindRun) -> list[Check]:
     rows = found.rows("k2.fields", "fields", group="shared")
     if not rows:
         return [absent("fields", "shared neurons", f"correlation ≥ {CORRELATION}")]
-    tensors = found.results["k2.fields"].tensors
-    grid = tensors["axis"].long() - number.VALUES.start
+    grid = found.tensor("k2.fields", "axis").long() - number.VALUES.start
     worst: tuple[float, Place] | None = None
-    for row, measured in zip(rows, tensors["fields"], strict=False):
+    for row, measured in zip(rows, found.tensor("k2.fields", "fields"), strict=False):
         place = (row["layer"], row["neuron"])
         if place not in found.truth.fields:
             return [Check("fields", f"neuron {place}", "not planted", "a planted neuron", False, 0.0)]
@@ -64,23 +63,21 @@ def weights(found: BlindRun) -> list[Check]:
     """The virtual weights among the reported neurons."""
     if not found.has("k2.connectivity"):
         return [absent("weights", "all pairs", f"correlation ≥ {CORRELATION}")]
-    tensors = found.results["k2.connectivity"].tensors
-    sources, targets = (_places(tensors[name]) for name in ("sources", "targets"))
+    sources, targets = (_places(found.tensor("k2.connectivity", name)) for name in ("sources", "targets"))
     planted = found.truth.virtual_weights(sources, targets)
-    name = f"{len(sources)} × {len(targets)} pairs"
-    return [at_least("weights", name, correlation(tensors["weights"], planted), CORRELATION, "correlation")]
+    name, measured = f"{len(sources)} × {len(targets)} pairs", found.tensor("k2.connectivity", "weights")
+    return [at_least("weights", name, correlation(measured, planted), CORRELATION, "correlation")]
 
 
 def edges(found: BlindRun, context: Context) -> list[Check]:
     """The causal edges among the reported neurons, as the circuit predicts them for the same examples."""
     if not found.has("k2.connectivity"):
         return [absent("edges", "all pairs", f"correlation ≥ {CORRELATION}")]
-    tensors = found.results["k2.connectivity"].tensors
-    sources, targets = (_places(tensors[name]) for name in ("sources", "targets"))
+    sources, targets = (_places(found.tensor("k2.connectivity", name)) for name in ("sources", "targets"))
     task = two_numbers(context)
     seen = cloud(task, context.sizes.edge_cloud, context.seed)
     checks = []
-    for case, measured in zip(CASES, tensors["edges"], strict=True):
+    for case, measured in zip(CASES, found.tensor("k2.connectivity", "edges"), strict=True):
         examples = perturb(task, pool(task, context.seed, context.sizes).evaluation, case)
         pairs = clean_operands(examples), corrupted_operands(examples)
         planted = found.truth.causal_edges(sources, targets, *pairs, seen)
@@ -98,12 +95,12 @@ def dose(found: BlindRun) -> list[Check]:
     """
     if not found.has("k2.dose"):
         return [absent("dose", "boundary", "answers as the magnitudes say")]
-    tensors = found.results["k2.dose"].tensors
-    magnitudes = found.truth.magnitudes[tensors["grid"].long() - number.VALUES.start]
+    grid, fraction, located = (found.tensor("k2.dose", name) for name in ("grid", "fraction", "coordinates"))
+    magnitudes = found.truth.magnitudes[grid.long() - number.VALUES.start]
     first = magnitudes[:, None] > magnitudes[None]
-    seen = ~tensors["fraction"].isnan()
-    right = ((tensors["fraction"] > 0.5) == first)[seen].float().mean()
-    near = [correlation(tensors["coordinates"][:, i], magnitudes) for i in (0, 1)]
+    seen = ~fraction.isnan()
+    right = ((fraction > 0.5) == first)[seen].float().mean()
+    near = [correlation(located[:, i], magnitudes) for i in (0, 1)]
     return [
         at_least("dose", "cells on the planted side of the boundary", float(right), 1.0, "share"),
         at_least("dose", "coordinates", min(near), CORRELATION, "correlation with the magnitudes"),

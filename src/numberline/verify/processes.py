@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 from numberline.experiments.common.experiment import Experiment
-from numberline.results.folder import Meta
+from numberline.results.schema import Meta
 from numberline.verify.cases import Case, verify
 from numberline.verify.check import Check
 

@@ -73,16 +73,10 @@ def planted_roles(truth: Truth) -> dict[str, tuple[int, ...]]:
 
 def roles(found: BlindRun) -> list[Check]:
     """Every role that a run found beside the planted one."""
-    rows = {
-        row["name"]: row
-        for result in found.results.values()
-        if "roles" in result.tables
-        for row in result.rows("roles")
-    }
+    known = {role.name: role for result in found.results.values() for role in result.roles}
     checks = []
     for name, planted in planted_roles(found.truth).items():
-        row = rows.get(name)
-        value = tuple(row["value"]) if row is not None and row["found"] else ()
+        value = known[name].value if name in known and known[name].found else ()
         checks.append(Check("roles", name, spell(value) or "not found", spell(planted), value == planted))
     return checks
 
@@ -102,7 +96,7 @@ def directions(found: BlindRun, lab: Lab) -> list[Check]:
         if not found.has(id) or name not in found.truth.directions[k]:
             checks.append(absent("directions", title, f"cosine ≥ {COSINE}"))
             continue
-        learned = found.results[id].tensors[tensor]
+        learned = found.tensor(id, tensor)
         if name in ("v1", "v2"):
             (head,) = found.truth.transport_heads[f"y{name[1]}"]
             learned = inside(learned, lab, head)
@@ -150,8 +144,7 @@ def components(found: BlindRun) -> list[Check]:
         if not found.has(id):
             checks.append(absent("PCA", title, f"cosine ≥ {COSINE}"))
             continue
-        result = found.results[id]
-        pc1 = result.tensors[f"pcs_{position if k == 2 else tensor}"][:, 0]
+        pc1 = found.tensor(id, f"pcs_{position if k == 2 else tensor}")[:, 0]
         is_decoy = decoy_share(pc1, found.truth) > 0.5
         method = chosen_method(found, id, tensor)
         if is_decoy:
@@ -159,7 +152,7 @@ def components(found: BlindRun) -> list[Check]:
             words = "PC1 is a decoy, and " + ("reported as not causal" if reported else "used all the same")
             checks.append(Check("PCA", title, words, "reported as not causal", reported))
         else:
-            near = cosine(result.tensors[tensor], found.truth.directions[k][name])
+            near = cosine(found.tensor(id, tensor), found.truth.directions[k][name])
             checks.append(at_least("PCA", f"{title}, {method}, cosine", near, COSINE, "cosine"))
     return checks
 
@@ -186,11 +179,7 @@ def decoys(found: BlindRun, lab: Lab, context: Context) -> list[Check]:
         done = score(examples, [[swap(site, examples.clean, curve)]]).iia(0).mean
         checks.append(at_most("decoys", f"curve at {case}, IIA", done, UNUSED, "IIA"))
         checks.append(at_least("decoys", f"curve at {case}, probe", decoded(found, case), R2, "R²"))
-    used = [
-        (id, tensor, found.results[id].tensors[tensor])
-        for id, tensor, *_ in (*DIRECTIONS, *COMPONENTS)
-        if found.has(id)
-    ]
+    used = [(id, tensor, found.tensor(id, tensor)) for id, tensor, *_ in (*DIRECTIONS, *COMPONENTS) if found.has(id)]
     for id, tensor, direction in used:
         checks.append(at_most("decoys", f"{tensor} of {id}", decoy_share(direction, truth), LITTLE, "square on decoys"))
     shared = {(row["layer"], row["neuron"]) for row in found.rows("k2.neurons", "scores", shared=True)}
@@ -203,9 +192,8 @@ def decoded(found: BlindRun, case: str) -> float | None:
     """The held-out R² of log y from the decoys' coordinates: every other number is held out."""
     if not found.has("k2.number"):
         return None
-    tensors = found.results["k2.number"].tensors
-    x = tensors[f"means_{case}"] @ found.truth.decoys.curve
-    logs = tensors[f"values_{case}"].double().log()[:, None]
+    x = found.tensor("k2.number", f"means_{case}") @ found.truth.decoys.curve
+    logs = found.tensor("k2.number", f"values_{case}").double().log()[:, None]
     held_out = torch.arange(len(x)) % 2 == 1
     fitted = ridge(x[~held_out], logs[~held_out])
     return float(r2(logs[held_out][:, 0], fitted(x[held_out])[:, 0]).mean)

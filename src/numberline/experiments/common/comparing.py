@@ -1,7 +1,7 @@
 """Which parts turn a shared space into an answer? Freezing sub-blocks and neurons while the space is patched.
 
-Two numbers meet on a plane at y2, three in a space at y3; what is done there is the same. A `MeetingPoint` says where
-they meet, in which perturbation cases, on which examples, and which patch moves them.
+Two numbers meet on a plane at y2, three in a space at y3; what is done there is the same. A `Meeting` says where they
+meet, in which perturbation cases, on which examples, and which patch moves them.
 
 1. `freeze_blocks`: one sub-block's output at that position is pinned to its value in the unpatched corrupted run:
    attention and MLP of the three layers from the transport layer on, without the transport layer's attention, which
@@ -41,7 +41,7 @@ DRAWS = 2
 
 
 @dataclass(frozen=True, eq=False)
-class MeetingPoint:
+class Meeting:
     """Where numbers meet: the transport layer, the position, the patch of their space, and the examples by case."""
 
     layer: int
@@ -57,7 +57,7 @@ class MeetingPoint:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class Ranked:
     """The attribution score of every neuron of some layers in each case, and the order of size that they give."""
 
     layers: tuple[int, ...]
@@ -94,7 +94,7 @@ def subsets(layers: Sequence[int]) -> list[tuple[int, ...]]:
     return [chosen for size in range(1, len(layers) + 1) for chosen in combinations(layers, size)]
 
 
-def freeze_blocks(lab: Lab, meeting: MeetingPoint, progress: Progress) -> tuple[Rows, Rows]:
+def freeze_blocks(lab: Lab, meeting: Meeting, progress: Progress) -> tuple[Rows, Rows]:
     """The patch with each sub-block frozen, and what freezing each MLP costs."""
     frozen = sub_blocks(meeting.layers(lab), meeting.position)
     rows: Rows = []
@@ -122,13 +122,13 @@ def costs(case: str, scores: Scores, frozen: Sequence[tuple[Sequence[Site], str]
     return rows
 
 
-def rank(meeting: MeetingPoint, layers: Sequence[int], progress: Progress) -> Ranking:
+def rank(meeting: Meeting, layers: Sequence[int], progress: Progress) -> Ranked:
     """Attribution of all neurons of some layers, in each case."""
     scores = {
         case: attribute(meeting.pairs(case, True), meeting.patch, layers, meeting.position, progress)
         for case in meeting.cases
     }
-    return Ranking(tuple(layers), scores, {case: ranking(found, layers) for case, found in scores.items()})
+    return Ranked(tuple(layers), scores, {case: ranking(found, layers) for case, found in scores.items()})
 
 
 def depths(lab: Lab, layers: Sequence[int]) -> list[int]:
@@ -143,7 +143,7 @@ def runs(lab: Lab, layers: Sequence[int]) -> int:
 
 
 def freeze_neurons(
-    lab: Lab, meeting: MeetingPoint, ranked: Ranking, shared: Sequence[Place], seed: int, progress: Progress
+    lab: Lab, meeting: Meeting, ranked: Ranked, shared: Sequence[Place], seed: int, progress: Progress
 ) -> tuple[Rows, Rows]:
     """Freeze-k curves, and named sets: none, the shared ones, the case's own top, as many random ones as shared."""
     randoms = [shuffled(lab.network.d_mlp, ranked.layers, seed + draw) for draw in range(DRAWS)]

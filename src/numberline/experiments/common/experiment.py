@@ -10,76 +10,35 @@ An experiment draws every population from `context.sizes` and `context.seed` and
 `context.needs`, so that its id, its code, the model and the context say everything about its result.
 
 What cannot be measured on this model and task (a role that was not found, too few values) is said so: the
-experiment raises `MissingError`, and its result is one table, `missing`, with the reason.
+experiment raises `MissingError`, and its result holds the reason and, where that is another experiment, its root.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
-import pyarrow as pa
+import torch
 from torch import Tensor
 
 from numberline.engine.lab import Lab
 from numberline.engine.subspace import Subspace
 from numberline.errors import NumberlineError, TooFewError
+from numberline.results.result import Result
+from numberline.results.schema import ID
 from numberline.seed import SEED
 from numberline.tasks.concept import Concept
 from numberline.tasks.concepts.whole_numbers import MAX
 from numberline.tasks.sizes import PAPER, Sizes
 
-Rows = Sequence[Mapping[str, Any]]
-Columns = Mapping[str, Sequence[Any]]
-
-NAME = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
-ID = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")
-
-
-@dataclass(frozen=True, eq=False)
-class Result:
-    """Tidy tables, one row per condition and metric, and tensors; `n` is the number of examples that it rests on.
-
-    `subspaces` are the directions found, with their provenance: a run keeps each under its name in one common folder.
-    """
-
-    tables: Mapping[str, pa.Table]
-    n: int
-    tensors: Mapping[str, Tensor] = field(default_factory=dict)
-    subspaces: Mapping[str, Subspace] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for name in (*self.tables, *self.tensors, *self.subspaces):
-            if not NAME.fullmatch(name):
-                raise NumberlineError(f"a table, tensor or subspace cannot be called {name!r}: use a-z, 0-9 and _")
-
-    @classmethod
-    def of(
-        cls,
-        tables: Mapping[str, Rows | Columns | pa.Table],
-        n: int,
-        tensors: Mapping[str, Tensor] | None = None,
-        subspaces: Mapping[str, Subspace] | None = None,
-    ) -> "Result":
-        """A result from plain tables: lists of rows, or columns by name."""
-        return cls({name: _table(table) for name, table in tables.items()}, n, tensors or {}, subspaces or {})
-
-    def rows(self, table: str) -> list[dict[str, Any]]:
-        """A table as a list of rows."""
-        if table not in self.tables:
-            raise NumberlineError(f"the result has no table {table!r}: it has {', '.join(self.tables) or 'none'}")
-        rows: list[dict[str, Any]] = self.tables[table].to_pylist()
-        return rows
-
-
-def _table(table: Rows | Columns | pa.Table) -> pa.Table:
-    if isinstance(table, pa.Table):
-        return table
-    return pa.table(dict(table)) if isinstance(table, Mapping) else pa.Table.from_pylist(list(table))
+__all__ = ["Context", "Experiment", "MissingError", "Result", "experiment"]
 
 
 class MissingError(NumberlineError):
-    """An experiment cannot be done on this model, and why."""
+    """An experiment cannot be done on this model: the reason, and the experiment at which it began, if another."""
+
+    def __init__(self, reason: str, root: str | None = None) -> None:
+        super().__init__(f"{root} is missing: {reason}" if root else reason)
+        self.reason = reason
+        self.root = root
 
 
 @dataclass(frozen=True)
@@ -101,9 +60,16 @@ class Context:
         if id not in self.needs:
             raise NumberlineError(f"the result {id!r} was not given: name it among the experiment's needs")
         result = self.needs[id]
-        if "missing" in result.tables:
-            raise MissingError(f"{id} is missing: {result.rows('missing')[0]['reason']}")
+        check_there(id, result)
         return result
+
+    def tensor(self, id: str, name: str) -> Tensor:
+        """A tensor of an earlier result."""
+        return torch.tensor(self.need(id).tensor(name))
+
+    def subspace(self, id: str, name: str) -> Subspace:
+        """A subspace of an earlier result."""
+        return Subspace.of(self.need(id).subspace(name))
 
     def meter(self, total: int) -> Callable[[int], None]:
         """A counter that reports progress: call it with how much more was done."""
@@ -115,6 +81,12 @@ class Context:
             self.progress(min(done, total), total)
 
         return advance
+
+
+def check_there(id: str, result: Result) -> None:
+    """What builds on a missing result is missing itself, and for the same reason."""
+    if result.missing is not None:
+        raise MissingError(result.missing, result.root or id)
 
 
 @dataclass(frozen=True)
@@ -137,9 +109,12 @@ class Experiment:
     def __call__(self, lab: Lab, context: Context) -> Result:
         """Answer it, or say what is missing."""
         try:
-            return self.function(lab, context)
-        except (MissingError, TooFewError) as missing:
-            return Result.of({"missing": [{"reason": str(missing)}]}, n=0)
+            result = self.function(lab, context)
+        except MissingError as error:
+            result = Result({}, n=0, missing=error.reason, root=error.root)
+        except TooFewError as error:
+            result = Result({}, n=0, missing=str(error))
+        return replace(result, id=self.id)
 
 
 def experiment(id: str, needs: Sequence[str] = ()) -> Callable[[Callable[[Lab, Context], Result]], Experiment]:

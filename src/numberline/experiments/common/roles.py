@@ -26,19 +26,20 @@ error. It is weak when its margin over the next candidate is below the noise (th
 added in squares); a weak role is used, and says so.
 
 The value in use is, in this order: the user's, the paper's for the paper's model, the run's own. `settle` decides, and
-keeps the run's evidence beside a value from elsewhere. Experiments that find a role put a table `roles` in their result
-(name, value, score, margin, noise, found, source, why); the others read it with `require`, which says what is missing.
+keeps the run's evidence beside a value from elsewhere. Experiments that find a role give it with their result; the
+others ask for it with `require`, which says what is missing.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from numberline.engine.lab import Lab
 from numberline.errors import NumberlineError
-from numberline.experiments.common.experiment import Context, MissingError
+from numberline.experiments.common.experiment import Context, MissingError, check_there
 from numberline.models.network import Network
+from numberline.results.roles import Role
 
 Row = Mapping[str, Any]
 
@@ -79,44 +80,6 @@ LEAST = 0.1
 COSTLY = 1 / 3
 STAGES = 2
 PLATEAU = 0.9
-
-
-@dataclass(frozen=True)
-class Role:
-    """A part that a site plays. `value` is one layer, several, or (layer, head); `evidence` the score that chose it."""
-
-    name: str
-    value: tuple[int, ...]
-    evidence: float
-    margin: float
-    noise: float
-    found: bool
-    why: str
-    source: str = "this run"
-
-    @property
-    def layer(self) -> int:
-        """The (first) layer."""
-        return self.value[0]
-
-    @property
-    def head(self) -> int:
-        """The head, for a role that is played by one."""
-        return self.value[1]
-
-    @property
-    def row(self) -> dict[str, Any]:
-        """A row of a `roles` table."""
-        return {
-            "name": self.name,
-            "value": list(self.value),
-            "score": self.evidence,
-            "margin": self.margin,
-            "noise": self.noise,
-            "found": self.found,
-            "source": self.source,
-            "why": self.why,
-        }
 
 
 def number_layer(trace: Sequence[Row]) -> Role:
@@ -223,9 +186,9 @@ def flag_layer(directions: Sequence[Row]) -> Role:
     return _found("flag_layer", (layer,), level[layer]["mean"], margin, noise, f"one direction by layer: {listed}")
 
 
-def settle(lab: Lab, context: Context, *roles: Role) -> list[dict[str, Any]]:
-    """The rows of a `roles` table: each role with the value that is to be used, and where that value comes from."""
-    return [_settled(lab, context, role).row for role in roles]
+def settle(lab: Lab, context: Context, *roles: Role) -> list[Role]:
+    """Each role with the value that is to be used, and where that value comes from."""
+    return [_settled(lab, context, role) for role in roles]
 
 
 def _settled(lab: Lab, context: Context, role: Role) -> Role:
@@ -242,15 +205,18 @@ def _settled(lab: Lab, context: Context, role: Role) -> Role:
 def require(context: Context, name: str) -> Role:
     """A role from the results that an experiment was given; where it was not found, the experiment is missing."""
     for id, result in context.needs.items():
-        for row in result.rows("roles") if "roles" in result.tables else ():
-            if row["name"] == name:
-                if not row["found"]:
-                    raise MissingError(f"the role {name} was not found on this model: {row['why']}")
-                value, evidence = tuple(row["value"]), row["score"]
-                return Role(name, value, evidence, row["margin"], row["noise"], True, row["why"], row["source"])
-        if "missing" in result.tables:
-            raise MissingError(f"{id} is missing: {result.rows('missing')[0]['reason']}")
+        role = result.role(name)
+        if role is not None:
+            if not role.found:
+                raise MissingError(not_found(role))
+            return role
+        check_there(id, result)
     raise NumberlineError(f"no given result says which {name} to use: name the one that finds it among the needs")
+
+
+def not_found(role: Role) -> str:
+    """Why what depends on a role is missing."""
+    return f"the role {role.name} was not found on this model: {role.why}"
 
 
 def known(context: Context, name: str) -> Role | None:
@@ -339,8 +305,8 @@ def _averages(rows: Sequence[Row], by: str) -> dict[int, dict[str, float]]:
 
 def _found(name: str, value: tuple[int, ...], score: float, margin: float, noise: float, why: str) -> Role:
     weak = f"weak, its margin {margin:.2f} is below the noise {noise:.2f}: " if margin < noise else ""
-    return Role(name, value, score, margin, noise, True, weak + why)
+    return Role(name, value, score, margin, noise, True, why=weak + why)
 
 
 def _none(name: str, best: Row, why: str) -> Role:
-    return Role(name, (), best["mean"], 0.0, _half(best), False, why)
+    return Role(name, (), best["mean"], 0.0, _half(best), False, why=why)

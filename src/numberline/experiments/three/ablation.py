@@ -38,7 +38,7 @@ METRICS = ("leading", "integer")
 def ablation(lab: Lab, context: Context) -> Result:
     """Does the model need its comparator neurons, for any number of operands?"""
     found = context.need("k2.neurons")
-    return measure(lab, context, shared_places(found), found.tensors["layers"].tolist())
+    return measure(lab, context, shared_places(found), found.tensor("layers").tolist())
 
 
 def measure(lab: Lab, context: Context, shared: Sequence[Place], layers: Sequence[int]) -> Result:

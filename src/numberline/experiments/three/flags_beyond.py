@@ -57,7 +57,7 @@ HALF = 0.5
 @experiment("k3.flags_beyond", needs=("k2.flag", "k3.flags"))
 def flags_beyond(lab: Lab, context: Context) -> Result:
     """Is there a flag at every position, with four and five numbers too?"""
-    three = context.need("k3.flags").subspaces["k3_flag_y3_y3"]
+    three = context.subspace("k3.flags", "k3_flag_y3_y3")
     return measure(lab, context, require(context, "flag_layer").layer, three)
 
 

@@ -14,7 +14,7 @@ Tables
   "full_number": the baseline), metric (iia, pr, pooled), mean, se, n, lo, hi, near_ties, nonpositive.
 - `excess`: order, position, layer, head, mean, se, n, lo, hi.
 - `ranking`: layer, head, rank (from 1), effect (the mean absolute effect).
-- `roles`: transport_head_y1, transport_head_y2.
+Roles: transport_head_y1, transport_head_y2.
 """
 
 from numberline.engine.edits import swap
@@ -48,8 +48,8 @@ def heads(lab: Lab, context: Context) -> Result:
         roles.leading_head(f"transport_head_{case}", [row for row in excess if row["order"] == spelled(CASES[case])])
         for case in ("y1", "y2")
     ]
-    tables = {"heads": rows, "excess": excess, "ranking": ranking(rows), "roles": roles.settle(lab, context, *carriers)}
-    return Result.of(tables, n=context.sizes.evaluation)
+    tables = {"heads": rows, "excess": excess, "ranking": ranking(rows)}
+    return Result.of(tables, n=context.sizes.evaluation, roles=roles.settle(lab, context, *carriers))
 
 
 def ranking(rows: Rows) -> Rows:

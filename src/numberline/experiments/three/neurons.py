@@ -29,8 +29,8 @@ import torch
 from numberline.engine.lab import Lab
 from numberline.experiments.common.comparing import (
     TOP,
-    MeetingPoint,
-    Ranking,
+    Meeting,
+    Ranked,
     Rows,
     freeze_blocks,
     freeze_neurons,
@@ -73,9 +73,9 @@ def measure(lab: Lab, context: Context, space: ThreeSpace, layers: Sequence[int]
     return Result.of(tables, sizes.evaluation, {"scores": stacked, "layers": torch.tensor(layers)})
 
 
-def meeting_of_three(lab: Lab, context: Context, space: ThreeSpace) -> MeetingPoint:
+def meeting_of_three(lab: Lab, context: Context, space: ThreeSpace) -> Meeting:
     """The span of v1, v2, v3 at y3."""
-    return MeetingPoint(
+    return Meeting(
         space.layer,
         "y3",
         space.patches["span"],
@@ -84,7 +84,7 @@ def meeting_of_three(lab: Lab, context: Context, space: ThreeSpace) -> MeetingPo
     )
 
 
-def overlap(ranked: Ranking, shared: Sequence[Place]) -> Rows:
+def overlap(ranked: Ranked, shared: Sequence[Place]) -> Rows:
     """How many of the two-number set are in the top of each case's ranking."""
     return [
         {"case": case, "top": TOP, "shared": len(set(order[:TOP]) & set(shared)), "of": len(shared)}

@@ -17,7 +17,7 @@ Tables ("order" is a value order, best first: "y1>y2>y3")
 - `attention`: head, winner ("y1", "y2", "y3"), token, token_text, position, mean, se, n, lo, hi.
 - `pca`: layer, pc1, pc2 (shares of variance), mean … (how often the two components tell the winner, by the nearest of
   three means, which are taken from the first half of the cloud and tried on the second).
-- `roles`: readout_layer_k3, readout_head.
+Roles: readout_layer_k3, readout_head.
 Tensors: projections (shown layers × prompts × 2), shown (those layers), operands (prompts × 3), winner (prompts; 1 to
 3), pcs (d × 2, of the read-out layer), learned (d × 2), overlap (2: cosines of the principal angles between these two
 planes). Subspaces: k3_answer, k3_answer_learned.
@@ -36,7 +36,7 @@ from numberline.engine.sites import attn, head, pattern, resid
 from numberline.engine.subspace import Subspace
 from numberline.experiments.common.directions import Rows, along
 from numberline.experiments.common.experiment import Context, Result, experiment
-from numberline.experiments.common.roles import leading_head, readout_layer_k3, settle
+from numberline.experiments.common.roles import leading_head, not_found, readout_layer_k3, settle
 from numberline.experiments.three.space import ordered_pairs, split_of, three_numbers
 from numberline.experiments.two.patches import RANDOM_DRAWS
 from numberline.methods.clouds import group_means, read
@@ -47,6 +47,7 @@ from numberline.methods.pairs import Pairs
 from numberline.methods.pca import Components, principal_components
 from numberline.methods.scores import score
 from numberline.methods.trace import question_tokens
+from numberline.results.roles import Role
 from numberline.tasks.counterfactuals import HEAD_GROUPS, arrange
 from numberline.tasks.layout import encode
 from numberline.tasks.pairs import record_pairs
@@ -71,21 +72,20 @@ def readout(lab: Lab, context: Context) -> Result:
         conditions = [[swap(resid(layer).at("last"), pairs.clean)] for layer in layers]
         labels = [{"order": order, "layer": layer} for layer in layers]
         rows += score(pairs, conditions, count).rows(labels)
-    roles = settle(lab, context, readout_layer_k3(rows))
+    (role,) = settle(lab, context, readout_layer_k3(rows))
     n = context.sizes.evaluation
-    if not roles[0]["found"]:
-        why = [{"reason": f"the role readout_layer_k3 was not found on this model: {roles[0]['why']}"}]
-        return Result.of({"layers": rows, "roles": roles, "missing": why}, n)
-    (layer,) = roles[0]["value"]
+    if not role.found:
+        return Result.of({"layers": rows}, n, roles=[role], missing=not_found(role))
+    layer = role.layer
     by_head = head_rows(lab, pairs_of, layer, count)
     own = [row for row in by_head if row["metric"] == "pooled" and row["head"] >= 0]
-    roles += settle(lab, context, leading_head("readout_head", averaged(own)))
-    tables, tensors, answer = cloud_tables(lab, context, layer, roles[1])
-    tables |= {"layers": rows, "heads": by_head, "roles": roles}
+    (reader,) = settle(lab, context, leading_head("readout_head", averaged(own)))
+    tables, tensors, answer = cloud_tables(lab, context, layer, reader)
+    tables |= {"layers": rows, "heads": by_head}
     tables["patches"] = patch_rows(lab, context, pairs_of, layer, answer)
     tables["learned"], learned = learned_rows(lab, context, pairs_of, layer, count)
     tensors |= {"learned": learned.basis, "overlap": torch.linalg.svdvals(answer.basis.T @ learned.basis)}
-    return Result.of(tables, n, tensors, {"k3_answer": answer, "k3_answer_learned": learned})
+    return Result.of(tables, n, tensors, {"k3_answer": answer, "k3_answer_learned": learned}, [role, reader])
 
 
 def head_rows(lab: Lab, pairs_of: Mapping[str, Pairs], layer: int, progress: Progress) -> Rows:
@@ -139,7 +139,7 @@ def learned_rows(
 
 
 def cloud_tables(
-    lab: Lab, context: Context, layer: int, reader: Mapping[str, Any]
+    lab: Lab, context: Context, layer: int, reader: Role
 ) -> tuple[dict[str, Rows], dict[str, Tensor], Subspace]:
     """The cloud at the last token: its components around the read-out layer, and what the read-out head attends to."""
     task = three_numbers(context)
@@ -147,7 +147,7 @@ def cloud_tables(
     prompts = encode(lab.tokenizer, task, operands)
     shown = range(max(layer - BESIDE, 0), min(layer + BESIDE + 1, lab.network.n_layers))
     sites = [resid(there).at("last") for there in shown]
-    reading = [pattern(*reader["value"]).at("last")] if reader["found"] else []
+    reading = [pattern(*reader.value).at("last")] if reader.found else []
     *states, weights = [*read(lab, prompts, [*sites, *reading]), *([] if reading else [torch.empty(0)])]
     winner = torch.tensor([row.index(task.answer(row)) for row in operands])
     found = [principal_components(x, RANK) for x in states]
@@ -159,7 +159,7 @@ def cloud_tables(
     tokens = [token.columns for token in question_tokens(lab.tokenizer, prompts)]
     tables = {"pca": rows}
     if reading:
-        tables["attention"] = attention_rows(reader["value"][1], task.operands, tokens, weights, winner)
+        tables["attention"] = attention_rows(reader.head, task.operands, tokens, weights, winner)
     tensors = {
         "projections": projections,
         "shown": torch.tensor(list(shown)),

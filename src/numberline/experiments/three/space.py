@@ -144,12 +144,11 @@ def space_of_three(lab: Lab, context: Context) -> ThreeSpace:
     if lab.network.parallel:
         raise MissingError("attention and MLP run in parallel in this model, so that it has no pre-MLP residual")
     first, second = (require(context, f"transport_head_{operand}") for operand in ("y1", "y2"))
-    tensors = context.need("k3.directions").tensors
     return ThreeSpace(
         require(context, "number_layer_k3").layer,
         (first.layer, first.head),
         (second.layer, second.head),
-        **{name: tensors[name].flatten() for name in DIRECTIONS},
+        **{name: context.tensor("k3.directions", name).flatten() for name in DIRECTIONS},
     )
 
 
@@ -160,7 +159,7 @@ def three_numbers(context: Context) -> Task:
 
 def split_of(context: Context) -> Split:
     """The solved quadruples, for evaluation and for fitting."""
-    solved = context.need("k3.trace").tensors["solved"].bool().tolist()
+    solved = context.tensor("k3.trace", "solved").bool().tolist()
     return pool(three_numbers(context), context.seed, context.sizes, solved)
 
 

@@ -9,7 +9,7 @@
 Tables
 - `population`: candidates, kept, used, evaluation, fitting, orders (the four value orders).
 - `trace`: as in two/trace.py, with case "y3" and the positions "y3.first", "y3".
-- `roles`: number_layer_k3.
+Roles: number_layer_k3.
 Tensors: solved (candidates; 1 where kept).
 """
 
@@ -46,5 +46,5 @@ def trace(lab: Lab, context: Context) -> Result:
         "fitting": len(split.fitting),
         "orders": [spelled(order) for order in VALUE_ORDERS],
     }
-    tables = {"population": [population], "trace": rows, "roles": found}
-    return Result.of(tables, n=len(split.evaluation), tensors={"solved": mask.to(torch.uint8)})
+    tables = {"population": [population], "trace": rows}
+    return Result.of(tables, n=len(split.evaluation), tensors={"solved": mask.to(torch.uint8)}, roles=found)

@@ -20,7 +20,8 @@ Tables
 - `cloud`: y1, y2, flag_y1, flag_y2. `separation`: fitted, mean … (accuracy of the threshold), auc, d_prime.
 - `alignment`: layer, neuron, shared, fitted, rho, quantile; all neurons of the layer.
 - `frozen`: case, condition ("plane", "plane, shared frozen", "flag"), metric, …
-- `cosines`: cosine of the two flags. `roles`: flag_layer.
+- `cosines`: cosine of the two flags.
+Roles: flag_layer.
 Tensors: flag_y1, flag_y2 (d); alignment (cases × neurons). Subspaces: flag_y1, flag_y2.
 """
 
@@ -35,7 +36,7 @@ from numberline.engine.lab import Lab
 from numberline.engine.sites import Site, resid
 from numberline.engine.subspace import Subspace
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
-from numberline.experiments.common.roles import flag_layer, require, settle
+from numberline.experiments.common.roles import flag_layer, not_found, require, settle
 from numberline.experiments.two.neurons import shared_places
 from numberline.experiments.two.patches import (
     CASES,
@@ -96,18 +97,16 @@ def measure(
     evaluation = {case: case_pairs(lab, context, case) for case in CASES}
     fitted = {layer: fit_flags(fitting, resid(layer).at("y2"), steps, count) for layer in layers}
     rows = layer_rows(evaluation, fitted)
-    roles = settle(lab, context, flag_layer([row for row in rows if row["metric"] == "iia"]))
-    if not roles[0]["found"]:
-        why = [{"reason": f"the role flag_layer was not found on this model: {roles[0]['why']}"}]
-        return Result.of({"layers": rows, "roles": roles, "missing": why}, context.sizes.evaluation)
-    (layer,) = roles[0]["value"]
+    (role,) = settle(lab, context, flag_layer([row for row in rows if row["metric"] == "iia"]))
+    if not role.found:
+        return Result.of({"layers": rows}, context.sizes.evaluation, roles=[role], missing=not_found(role))
+    layer = role.layer
     if layer not in fitted:
         fitted[layer] = fit_flags(fitting, resid(layer).at("y2"), steps, count)
     flags, projections = project(lab, context, layer, fitted[layer])
     aligned = torch.stack([alignment(lab, layer, flags[case].basis) for case in CASES])
     tables = {
         "layers": rows,
-        "roles": roles,
         "patches": patch_rows(
             lab, context, resid(layer).at("y2"), flags, {"evaluation": evaluation, "fitting": fitting}
         ),
@@ -117,7 +116,8 @@ def measure(
         "cosines": [{"cosine": float((flags["y1"].basis * flags["y2"].basis).sum())}],
     }
     tensors = {f"flag_{case}": flags[case].basis[:, 0] for case in CASES} | {"alignment": aligned}
-    return Result.of(tables, context.sizes.evaluation, tensors, {f"flag_{case}": flags[case] for case in CASES})
+    subspaces = {f"flag_{case}": flags[case] for case in CASES}
+    return Result.of(tables, context.sizes.evaluation, tensors, subspaces, [role])
 
 
 def fit_flags(pairs_of: Mapping[str, Pairs], site: Site, steps: int, progress: Callable[[int], None]) -> Flags:

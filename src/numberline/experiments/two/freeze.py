@@ -10,14 +10,14 @@ Tables
 - `freeze`: case, frozen ("none": the plane patch alone; "attention 15", "mlp 14", "mlp 14+15"), kind, layers, metric,
   mean, se, n, lo, hi, near_ties, nonpositive.
 - `inject`: case, layers, metric, … `costs`: case, layer, mean, …: pooled recovery lost by freezing that MLP alone.
-- `roles`: comparator_mlps.
+Roles: comparator_mlps.
 """
 
 from typing import Any
 
 from numberline.engine.lab import Lab
 from numberline.engine.sites import mlp
-from numberline.experiments.common.comparing import MeetingPoint, freeze_blocks, sub_blocks, subsets
+from numberline.experiments.common.comparing import Meeting, freeze_blocks, sub_blocks, subsets
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.common.roles import comparator_mlps, settle
 from numberline.experiments.two.patches import CASES, SPACE, SharedSpace, case_pairs, space_of, swapping_all
@@ -43,12 +43,12 @@ def measure(lab: Lab, context: Context, space: SharedSpace) -> Result:
         edits = [swapping_all([mlp(layer).at("y2") for layer in chosen])(examples) for chosen in mlps]
         injected += score(examples, edits, count).rows([{"case": case, "layers": list(each)} for each in mlps])
     roles = settle(lab, context, comparator_mlps(lost))
-    tables = {"freeze": frozen, "inject": injected, "costs": lost, "roles": roles}
-    return Result.of(tables, context.sizes.evaluation)
+    tables = {"freeze": frozen, "inject": injected, "costs": lost}
+    return Result.of(tables, context.sizes.evaluation, roles=roles)
 
 
-def meeting_of_two(lab: Lab, context: Context, space: SharedSpace) -> MeetingPoint:
+def meeting_of_two(lab: Lab, context: Context, space: SharedSpace) -> Meeting:
     """The (v1, v2) plane at y2."""
-    return MeetingPoint(
+    return Meeting(
         space.layer, "y2", space.patches["plane"], CASES, lambda case, fitting: case_pairs(lab, context, case, fitting)
     )

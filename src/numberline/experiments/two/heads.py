@@ -12,7 +12,7 @@ Tables
   se, n, lo, hi, near_ties, nonpositive.
 - `excess`: layer, head, mean, se, n, lo, hi, and how far it is behind the best head, as a share of the best's excess,
   paired by example: behind, behind_lo, behind_hi.
-- `roles`: transport_head.
+Roles: transport_head.
 """
 
 from typing import Any
@@ -32,7 +32,7 @@ Rows = list[dict[str, Any]]
 def heads(lab: Lab, context: Context) -> Result:
     """Which head carries the first number to the second's position?"""
     number_layer = roles.require(context, "number_layer").layer
-    v2 = context.need("k2.number").subspaces["v2"]
+    v2 = context.subspace("k2.number", "v2")
     layer = layer_after(lab, number_layer)
     pairs = recorded(lab, context, "y1")
     count = context.meter((1 + 2 * lab.network.n_heads) * len(pairs))
@@ -40,7 +40,7 @@ def heads(lab: Lab, context: Context) -> Result:
     swept = sweep_heads(pairs, layer, "y2", [together], alone=True, progress=count)
     rows, excess = swept.rows(named("v2")), swept.excess
     found = roles.settle(lab, context, roles.leading_head("transport_head", excess))
-    return Result.of({"heads": rows, "excess": excess, "roles": found}, n=len(pairs))
+    return Result.of({"heads": rows, "excess": excess}, n=len(pairs), roles=found)
 
 
 def layer_after(lab: Lab, number_layer: int) -> int:

@@ -32,7 +32,7 @@ from numberline.tasks.task import Task
 @experiment("k2.layers", needs=("k2.trace", "k2.number"))
 def layers(lab: Lab, context: Context) -> Result:
     """From which layer on does a single direction carry the number?"""
-    last, known = roles.require(context, "number_layer").layer, context.need("k2.number").subspaces["u"]
+    last, known = roles.require(context, "number_layer").layer, context.subspace("k2.number", "u")
     task, sizes = Task(context.concept), context.sizes
     operands = cloud(task, sizes.number_cloud, context.seed)
     prompts = encode(lab.tokenizer, task, operands)

@@ -57,4 +57,4 @@ def shared_set(ranked: Mapping[str, Sequence[Place]], top: int = TOP) -> list[Pl
 
 def shared_places(result: Result) -> list[Place]:
     """The shared neurons of a k2.neurons result, by worst rank."""
-    return [(row["layer"], row["neuron"]) for row in result.rows("shared")] if result.tables["shared"].num_rows else []
+    return [(row["layer"], row["neuron"]) for row in result.table("shared")]

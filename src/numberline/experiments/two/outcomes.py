@@ -40,7 +40,7 @@ SHOWN = {"u": (1, 1), "full_number_y2": (2, 2)}
 def outcomes(lab: Lab, context: Context) -> Result:
     """Does a patch move the answer's position, or its value?"""
     layer = require(context, "number_layer").layer
-    return measure(lab, context, layer, context.need("k2.number").tensors["u"].flatten())
+    return measure(lab, context, layer, context.tensor("k2.number", "u").flatten())
 
 
 def measure(lab: Lab, context: Context, number_layer: int, u: Float[Tensor, " d"]) -> Result:

@@ -133,5 +133,5 @@ def space_of(lab: Lab, context: Context) -> SharedSpace:
     if lab.network.parallel:
         raise MissingError("attention and MLP run in parallel in this model, so that it has no pre-MLP residual")
     number, transport = require(context, "number_layer"), require(context, "transport_head")
-    directions = {name: context.need(id).tensors[name].flatten() for id, name in DIRECTIONS}
+    directions = {name: context.tensor(id, name).flatten() for id, name in DIRECTIONS}
     return SharedSpace(number.layer, (transport.layer, transport.head), **directions)

@@ -38,7 +38,7 @@ from numberline.tasks.task import Task
 def shortcut(lab: Lab, context: Context) -> Result:
     """Does a direction learned at the second number follow the number, or already the outcome?"""
     place = Place("y2", resid(roles.require(context, "number_layer").layer).at("y2"))
-    v2 = context.need("k2.number").subspaces["v2"]
+    v2 = context.subspace("k2.number", "v2")
     task, sizes = Task(context.concept), context.sizes
     pairs_of = {kind: recorded(lab, context, task, "y2", kind) for kind in EXAMPLES}
     conditions = 3 + RANDOM_DRAWS

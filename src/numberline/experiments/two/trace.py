@@ -10,7 +10,7 @@ Tables
 - `trace`: case, layer, token (index in the prompt), token_text (of the first example), position ("y1.first", "y1", …,
   "last", or ""), metric (iia, pr, pooled), mean, se, n, lo, hi, near_ties, nonpositive.
 - `scale`: case, mean, se, n, lo, hi: the denominator of position recovery, clean minus corrupted PLD, in logits.
-- `roles`: number_layer, readout_layer (columns in roles.py).
+Roles: number_layer, readout_layer.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ def trace(lab: Lab, context: Context) -> Result:
     rows = traced(lab, context, pairs_of)
     found = roles.settle(lab, context, roles.number_layer(rows), roles.readout_layer(rows))
     scale = [{"case": case, **mean(pairs.scale).columns} for case, pairs in pairs_of.items()]
-    return Result.of({"trace": rows, "scale": scale, "roles": found}, n=len(pairs_of[CASES[0]]))
+    return Result.of({"trace": rows, "scale": scale}, n=len(pairs_of[CASES[0]]), roles=found)
 
 
 def traced(lab: Lab, context: Context, pairs_of: Mapping[str, Pairs]) -> list[dict[str, Any]]:

@@ -38,6 +38,7 @@ from numberline.experiments.two.patches import RANDOM_DRAWS
 from numberline.methods import clouds, das
 from numberline.methods.draws import draw_rows
 from numberline.methods.trace import question_tokens
+from numberline.results.roles import Role
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 from numberline.tasks.task import Task
@@ -100,7 +101,7 @@ def transport(lab: Lab, context: Context) -> Result:
     )
 
 
-def output_space(lab: Lab, role: roles.Role) -> Subspace:
+def output_space(lab: Lab, role: Role) -> Subspace:
     """Everything that the head can write: the row space of its slice of W_O."""
     width = lab.network.head_dim
     rows = lab.network.blocks[role.layer].out_matrix[role.head * width : (role.head + 1) * width].detach().cpu()

@@ -54,8 +54,9 @@ def whole(lab: Lab, context: Context) -> Result:
     """Does a patch make the model say the whole number, or only its first digit?"""
     space, found = space_of(lab, context), context.needs["k2.flag"]
     flag = None
-    if "missing" not in found.tables:
-        flag = swapping(resid(require(context, "flag_layer").layer).at("y2"), found.subspaces["flag_y1"])
+    if found.missing is None:
+        site = resid(require(context, "flag_layer").layer).at("y2")
+        flag = swapping(site, context.subspace("k2.flag", "flag_y1"))
     return measure(lab, context, space, flag)
 
 

@@ -11,7 +11,7 @@ from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, caption, figure
 from numberline.report.formatting import number
 from numberline.report.view import RunView, words
-from numberline.results.stored import CannotDrawError
+from numberline.results.table import NotMeasuredError
 
 ROLES = ("number_layer", "transport_head", "comparator_mlps", "flag_layer", "readout_layer")
 READS = ("k2.trace", "k2.number", "k2.heads", "k2.transport", "k2.shared", "k2.freeze", "k2.neurons", "k2.flag")
@@ -144,7 +144,7 @@ def _picture(axes: Axes, view: RunView, draw: Callable[[Axes, RunView], None]) -
     """A small picture without ticks; words where its result is missing."""
     try:
         draw(axes, view)
-    except CannotDrawError:
+    except NotMeasuredError:
         axes.clear()
         axes.text(0.5, 0.5, "not measured", ha="center", va="center", fontsize=6.5, color=style.GREY)
     axes.set_xticks([])
@@ -189,15 +189,14 @@ def _flag_histogram(axes: Axes, view: RunView) -> None:
 
 def _layer(view: RunView, role: str) -> str:
     """A role's layer in words, or what is missing."""
-    spelled = view.spelled(role)
-    if spelled == "not found":
+    if not view.has(role):
         return f"{words(role)}: {'not found' if role in view.roles else 'not measured'}"
+    spelled = view.spelled(role)
     return f"MLP {spelled}" if role == "comparator_mlps" else f"layer {spelled}"
 
 
 def _head(view: RunView) -> str:
-    spelled = view.spelled("transport_head")
-    return f"head {spelled}" if spelled != "not found" else "head: not found"
+    return f"head {view.spelled('transport_head')}" if view.has("transport_head") else "head: not found"
 
 
 def _score(view: RunView, id: str, condition: str, case: str) -> str:
@@ -205,7 +204,7 @@ def _score(view: RunView, id: str, condition: str, case: str) -> str:
     try:
         table = view.run.result(id).table("patches").where(metric="iia", examples="evaluation")
         return f"\nIIA {number(table.one(condition=condition, case=case)['mean'])}"
-    except CannotDrawError:
+    except NotMeasuredError:
         return ""
 
 
@@ -214,14 +213,14 @@ def _plane(view: RunView) -> str:
         table = view.run.result("k2.shared").table("patches").where(metric="iia", examples="evaluation")
         scores = [number(table.one(condition="plane", case=case)["mean"]) for case in ("y1", "y2")]
         return f"IIA {scores[0]} ($y_1$), {scores[1]} ($y_2$)"
-    except CannotDrawError:
+    except NotMeasuredError:
         return "not measured"
 
 
 def _neurons(view: RunView) -> str:
     try:
         return f"{len(view.run.result('k2.neurons').table('shared'))} shared neurons"
-    except CannotDrawError:
+    except NotMeasuredError:
         return "neurons not measured"
 
 
@@ -236,11 +235,11 @@ def _roles(view: RunView) -> str:
     for name in ROLES:
         try:
             view.value(name)
-        except CannotDrawError as missing:
+        except NotMeasuredError as missing:
             said.append(str(missing))
             continue
-        row = view.roles[name]
-        weak = " (weak)" if row["margin"] < row["noise"] else ""
-        said.append(f"{words(name).removeprefix('set of ')} {view.spelled(name)}{weak}, from {row['source']}")
+        role = view.roles[name]
+        weak = " (weak)" if role.margin < role.noise else ""
+        said.append(f"{words(name).removeprefix('set of ')} {view.spelled(name)}{weak}, from {role.source}")
     text = "; ".join(said)
     return f"{text[0].upper()}{text[1:]}."

@@ -11,7 +11,7 @@ from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, caption, figure
 from numberline.report.formatting import number
 from numberline.report.view import RunView
-from numberline.results.stored import CannotDrawError, Row
+from numberline.results.table import NotMeasuredError, Row
 
 CASES = ("y1", "y2")
 ACROSS = 6
@@ -28,7 +28,7 @@ def shared_fields(view: RunView) -> Drawing:
     """Receptive fields of the shared neurons."""
     table = view.run.result("k2.fields").table("fields").where(group="shared")
     if not len(table):
-        raise CannotDrawError("there are no shared neurons: no neuron is in the top 20 of both cases")
+        raise NotMeasuredError("there are no shared neurons: no neuron is in the top 20 of both cases")
     layers = sorted(set(table.array("layer").tolist()))
     groups = [(f"MLP {layer}", sorted(table.where(layer=layer), key=lambda row: row["rank"])) for layer in layers]
     stages = view.run.result("k2.fields").table("stages")
@@ -53,7 +53,7 @@ def exclusive_fields(view: RunView) -> Drawing:
     table = view.run.result("k2.fields").table("fields")
     groups = [(style.CASE_TITLE[case], list(table.where(group=case))) for case in CASES]
     if not any(rows for _, rows in groups):
-        raise CannotDrawError("no neuron is in the top 20 of one case only")
+        raise NotMeasuredError("no neuron is in the top 20 of one case only")
     said = "; ".join(
         f"{case} perturbed: " + (", ".join(f"L{row['layer']}#{row['neuron']}" for row in rows) or "none")
         for case, (_, rows) in zip(CASES, groups, strict=True)

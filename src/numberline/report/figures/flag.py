@@ -8,7 +8,7 @@ from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.formatting import count, estimate, number, percent
 from numberline.report.view import RunView
-from numberline.results.stored import Row
+from numberline.results.table import Row
 
 CASES = ("y1", "y2")
 OTHER = {"y1": "y2", "y2": "y1"}

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from numberline.report import panels, style
 from numberline.report.formatting import estimate
-from numberline.results.stored import Row, Table
+from numberline.results.table import Row, Table
 
 
 def by_case(axes: Axes, table: Table, column: str, names: Mapping[str, str], headroom: float = 0.22) -> None:

@@ -8,7 +8,8 @@ from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.number import rising
 from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView
-from numberline.results.stored import Row, StoredResult, Table
+from numberline.results.result import Result
+from numberline.results.table import Row, Table
 
 NAMES = {"full": "full rank", "u": "$u$", "pc1": "PC1", "v2": "$v_2$", "das": "DAS", "random": "random"}
 
@@ -150,7 +151,7 @@ def _bars_over(axes: Axes, table: Table, places: list[tuple[str, str]]) -> tuple
     return rows, said
 
 
-def _stability(result: StoredResult) -> str:
+def _stability(result: Result) -> str:
     """What a second initialisation of u gives."""
     if "stability" not in result.tables or len(result.table("stability")) < 2:
         return ""

@@ -9,7 +9,7 @@ from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.fields import draw_field
 from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView
-from numberline.results.stored import CannotDrawError, Row, Table
+from numberline.results.table import NotMeasuredError, Row, Table
 
 CASES = ("y1", "y2")
 SHOWN = 2
@@ -37,7 +37,7 @@ def comparison_mechanism(view: RunView) -> Drawing:
 def _shared(view: RunView) -> Table:
     table = view.run.result("k2.fields").table("fields").where(group="shared")
     if not len(table):
-        raise CannotDrawError("no neuron is in the top 20 of both cases")
+        raise NotMeasuredError("no neuron is in the top 20 of both cases")
     return table
 
 
@@ -79,7 +79,7 @@ def _fields(stage: int, beside: Axes) -> Panel:
         layers = sorted(set(table.array("layer").tolist()))
         if stage and len(layers) < 2:
             axes.set_box_aspect(1)
-            raise CannotDrawError(f"all shared neurons are in MLP {layers[0]}: there is no second stage")
+            raise NotMeasuredError(f"all shared neurons are in MLP {layers[0]}: there is no second stage")
         layer = layers[stage]
         own = table.where(layer=layer)
         best = sorted(own, key=lambda row: -row["comparator"] if stage else row["active"])[:SHOWN]

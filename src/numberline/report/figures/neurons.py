@@ -11,7 +11,8 @@ from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.freezing import block_bars, by_case, depth_curves, mean_over_draws
 from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView, join
-from numberline.results.stored import Array, CannotDrawError, Table
+from numberline.results.arrays import Array
+from numberline.results.table import NotMeasuredError, Table
 
 CASES = ("y1", "y2")
 CLIPPED = 3.0
@@ -206,7 +207,7 @@ def _weights(axes: Axes, view: RunView) -> str:
 
 def _matrix(axes: Axes, view: RunView, matrix: Array, limit: float) -> AxesImage:
     if not matrix.size:
-        raise CannotDrawError("there are no shared neurons in two comparator MLPs")
+        raise NotMeasuredError("there are no shared neurons in two comparator MLPs")
     result = view.run.result("k2.connectivity")
     image = axes.imshow(matrix, cmap=style.SIGNED_MAP, vmin=-limit, vmax=limit, aspect="auto")
     sources, targets = result.tensor("sources"), result.tensor("targets")

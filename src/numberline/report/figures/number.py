@@ -8,7 +8,9 @@ from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, compose, figure
 from numberline.report.formatting import count, estimate, number, percent
 from numberline.report.view import RunView
-from numberline.results.stored import Array, Row, StoredResult, Table
+from numberline.results.arrays import Array
+from numberline.results.result import Result
+from numberline.results.table import Row, Table
 
 COMPONENT = "component (standardized)"
 SPELLED = {"full": "full rank", "pc1": "PC1"}
@@ -60,7 +62,7 @@ def u_against_pc1(view: RunView) -> Drawing:
     return compose(page, view, axes, {"a": _iia, "b": _recovery, "c": _both, "d": _variance}, lead)
 
 
-def _plane(axes: Axes, result: StoredResult, points: Array | None = None) -> float:
+def _plane(axes: Axes, result: Result, points: Array | None = None) -> float:
     """PC1 and PC3 at y1 with u: points of the cloud, or the means; returns the share of u's norm in that plane."""
     values, pcs = result.tensor("values_y1"), result.tensor("pcs_y1")[:, [0, 2]]
     means, shadow = result.tensor("means_y1") @ pcs, (result.tensor("u").ravel() @ pcs, "u", style.COLOURS["u"])

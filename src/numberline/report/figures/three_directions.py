@@ -10,7 +10,7 @@ from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.number import COMPONENT, rising
 from numberline.report.formatting import count, estimate, number, percent
 from numberline.report.view import RunView
-from numberline.results.stored import CannotDrawError
+from numberline.results.table import NotMeasuredError
 
 CASES = ("y1", "y2", "y3")
 DIRECTIONS = ("u1", "u2", "v1", "v2", "v3", "w1", "w2")
@@ -88,7 +88,7 @@ def transport_layer(view: RunView) -> str:
     """In a title: L14, or transport layer."""
     try:
         return f"L{max(view.value(f'transport_head_{operand}')[0] for operand in ('y1', 'y2'))}"
-    except CannotDrawError:
+    except NotMeasuredError:
         return "transport layer"
 
 

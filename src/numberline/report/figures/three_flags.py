@@ -10,7 +10,8 @@ from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView
-from numberline.results.stored import Array, Row, Table
+from numberline.results.arrays import Array
+from numberline.results.table import Row, Table
 
 CASES = {"y3": ("y1", "y2", "y3"), "y2": ("y1", "y2")}
 """The cases of each position."""

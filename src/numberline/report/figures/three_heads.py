@@ -8,7 +8,7 @@ from numberline.report.figure import Drawing, compose, figure
 from numberline.report.figures.three_directions import site
 from numberline.report.formatting import count, estimate
 from numberline.report.view import RunView
-from numberline.results.stored import Row
+from numberline.results.table import Row
 
 HEADS = 8
 """How many heads the paper shows."""

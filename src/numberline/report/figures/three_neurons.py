@@ -9,7 +9,7 @@ from numberline.report.figure import Drawing, compose, figure
 from numberline.report.figures.freezing import block_bars, by_case, depth_curves, mean_over_draws
 from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView
-from numberline.results.stored import Table
+from numberline.results.table import Table
 
 METRIC = "pooled"
 

@@ -12,7 +12,7 @@ from numberline.report.figures import three_patches as patches
 from numberline.report.figures.three_directions import all_components
 from numberline.report.formatting import estimate
 from numberline.report.view import RunView
-from numberline.results.stored import Row
+from numberline.results.table import Row
 
 CASES = ("y1", "y2", "y3")
 ORDER_OF = {"y1": "y1>y3>y2", "y2": "y2>y3>y1"}

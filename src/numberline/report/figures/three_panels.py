@@ -7,7 +7,8 @@ from numberline.report import panels, style
 from numberline.report.figure import Panel
 from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView
-from numberline.results.stored import CannotDrawError, Row, StoredResult, Table
+from numberline.results.result import Result
+from numberline.results.table import NotMeasuredError, Row, Table
 
 CASES = ("y1", "y2", "y3")
 PAIRS = (("y1", "y2"), ("y1", "y3"), ("y2", "y3"))
@@ -31,7 +32,7 @@ def _chosen_fields(view: RunView, position: str) -> list[tuple[int, Row]]:
     alive = [(place, row) for place, row in rows if row["peak"]]
     own = [item for item in alive if item[1]["group"] == "shared"] or alive
     if not own:
-        raise CannotDrawError("no comparator neuron responds")
+        raise NotMeasuredError("no comparator neuron responds")
     layers = sorted({row["layer"] for _, row in own})
     first = min((item for item in own if item[1]["layer"] == layers[0]), key=lambda item: item[1]["active"])
     last = max((item for item in own if item[1]["layer"] == layers[-1]), key=lambda item: item[1]["comparator"])
@@ -48,7 +49,7 @@ def _label(axes: Axes, row: Row) -> None:
               bbox={"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0.6})  # fmt: skip
 
 
-def _field(axes: Axes, result: StoredResult, matrix: np.ndarray, pair: tuple[str, str]) -> None:
+def _field(axes: Axes, result: Result, matrix: np.ndarray, pair: tuple[str, str]) -> None:
     panels.field(axes, result.tensor("axis"), np.asarray(matrix))
     axes.set_xticks([20, 80])
     axes.set_yticks([20, 80])
@@ -147,7 +148,7 @@ def both_flags(axes: Axes, view: RunView) -> str:
     )
 
 
-def readout(view: RunView) -> tuple[StoredResult, int]:
+def readout(view: RunView) -> tuple[Result, int]:
     """The result about the last token, and the read-out layer."""
     return view.run.result("k3.readout"), view.value("readout_layer_k3")[0]
 

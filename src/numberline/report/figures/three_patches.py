@@ -11,7 +11,7 @@ from numberline.report.figure import Panel
 from numberline.report.figures.three_directions import CASES, ID, symbol, transport_layer
 from numberline.report.formatting import estimate, number
 from numberline.report.view import RunView
-from numberline.results.stored import CannotDrawError, Row, Table
+from numberline.results.table import NotMeasuredError, Row, Table
 
 
 def cosines(names: Sequence[str], boxed: Sequence[str]) -> Panel:
@@ -45,7 +45,7 @@ def _cosine(table: Table, first: str, second: str) -> float:
         return 1.0
     found = table.where(first=(a, b), second=(a, b))
     if len(found) != 1:
-        raise CannotDrawError(f"{table.name} has no cosine of {a} and {b}")
+        raise NotMeasuredError(f"{table.name} has no cosine of {a} and {b}")
     return float(found.rows[0]["cosine"])
 
 

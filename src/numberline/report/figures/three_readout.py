@@ -9,7 +9,7 @@ from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.three_heads import order_symbol
 from numberline.report.formatting import count, estimate, number, percent
 from numberline.report.view import RunView
-from numberline.results.stored import Row
+from numberline.results.table import Row
 
 HEADS = 8
 METRIC = "pooled"

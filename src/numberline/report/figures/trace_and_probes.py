@@ -11,7 +11,7 @@ from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, caption, figure
 from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView
-from numberline.results.stored import CannotDrawError, Table
+from numberline.results.table import NotMeasuredError, Table
 
 TARGETS = {"log_y1": r"$R^2$ of $\log\,y_1$", "log_y2": r"$R^2$ of $\log\,y_2$", "y1>y2": r"accuracy of $y_1>y_2$"}
 
@@ -153,7 +153,7 @@ def _mark_number_layer(
     """A box around the number layer at the operand's own position."""
     try:
         layer = view.value(role)[0]
-    except CannotDrawError:
+    except NotMeasuredError:
         return
     token = rows.where(position=case).rows[0]["token"]
     corner = (tokens.index(token) - 0.5, layers.index(layer) - 0.5)
@@ -163,6 +163,6 @@ def _mark_number_layer(
 def _boxed(view: RunView, role: str) -> str:
     try:
         return f" Boxes: the number layer, {view.value(role)[0]}, at the perturbed operand's position."
-    except CannotDrawError as missing:
+    except NotMeasuredError as missing:
         text = str(missing)
         return f" {text[0].upper()}{text[1:]}."

@@ -8,7 +8,7 @@ from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.shared_plane import patch_names
 from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView
-from numberline.results.stored import Row, Table
+from numberline.results.table import Row, Table
 
 CASES = ("y1", "y2")
 TITLES = {"first": "first digit", "whole": "whole number"}

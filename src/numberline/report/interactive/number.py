@@ -6,7 +6,7 @@ from numberline.report import panels, style
 from numberline.report.formatting import percent
 from numberline.report.interactive.plot import Plot, Trace, colours, interactive, space, xyz
 from numberline.report.view import RunView
-from numberline.results.stored import Array
+from numberline.results.arrays import Array
 
 
 @interactive("number-reps")

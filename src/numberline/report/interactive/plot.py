@@ -14,7 +14,7 @@ from typing import Any
 import matplotlib.colors
 
 from numberline.report.view import RunView
-from numberline.results.stored import Array
+from numberline.results.arrays import Array
 
 Trace = dict[str, Any]
 MOST_POINTS = 1000

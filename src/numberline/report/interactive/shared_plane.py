@@ -6,7 +6,7 @@ from numberline.report import style
 from numberline.report.formatting import count
 from numberline.report.interactive.plot import Plot, Trace, Views, axis, colours, interactive, sample, shown
 from numberline.report.view import RunView
-from numberline.results.stored import Array
+from numberline.results.arrays import Array
 
 
 @interactive("shared-rep")

@@ -5,7 +5,7 @@ import numpy as np
 from numberline.report import style
 from numberline.report.interactive.plot import Plot, Trace, Views, axis, colours, interactive, sample, shown, space, xyz
 from numberline.report.view import RunView
-from numberline.results.stored import Array
+from numberline.results.arrays import Array
 
 OPERANDS = ("y1", "y2", "y3")
 NAMED = "y1 = %{customdata[0]}, y2 = %{customdata[1]}, y3 = %{customdata[2]}<extra></extra>"

@@ -5,7 +5,7 @@ from numberline.report.formatting import CASE, estimate
 from numberline.report.interactive.plot import Plot, Trace, Views, axis, colours, interactive, plain
 from numberline.report.panels import signed_range
 from numberline.report.view import RunView
-from numberline.results.stored import Row, Table
+from numberline.results.table import Row, Table
 
 TARGETS = {"log_y1": "R² of log y1", "log_y2": "R² of log y2", "y1>y2": "accuracy of y1 > y2"}
 

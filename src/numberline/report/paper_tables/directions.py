@@ -5,7 +5,7 @@ from numberline.report.figure import caption
 from numberline.report.formatting import estimate
 from numberline.report.tables import TableContent, table
 from numberline.report.view import RunView, words
-from numberline.results.stored import CannotDrawError
+from numberline.results.table import NotMeasuredError
 
 FLAG = "comparison flag"
 NUMBERS = (
@@ -66,7 +66,7 @@ def _obtained(view: RunView, id: str, name: str, case: str) -> str:
             found = rows.rows[0] if table == "v2" else rows.one(direction=name)
             if found["method"] == "PCA":
                 return "first principal component"
-        except CannotDrawError:
+        except NotMeasuredError:
             return "first principal component"
     return f"DAS, {case} perturbed{' (w2 = u2)' if name == 'w2' else ''}"
 
@@ -83,5 +83,5 @@ def _effect(view: RunView, id: str, **where: str) -> tuple[str, str]:
     try:
         found = view.run.result(id).table("patches").where(**where)
         return estimate(found.one(metric="iia")), estimate(found.one(metric="pooled"))
-    except CannotDrawError:
+    except NotMeasuredError:
         return "not measured", "not measured"

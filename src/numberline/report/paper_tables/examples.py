@@ -8,7 +8,7 @@ from numberline.report.figure import caption
 from numberline.report.figures.whole import patch_words
 from numberline.report.tables import TableContent, table
 from numberline.report.view import RunView
-from numberline.results.stored import CannotDrawError, Row
+from numberline.results.table import NotMeasuredError, Row
 
 CASES = ("y1", "y2")
 FIRST_TABLE = ("full_number_y1", "u", "v1", "v1_mid", "full_number_y2", "v2")
@@ -90,7 +90,7 @@ def _examples(view: RunView, patches: Sequence[str], lead: str) -> TableContent:
         kept = [row for row in rows if row["case"] == own.get(row["condition"], "y1")]
         rows = kept or rows
     if not rows:
-        raise CannotDrawError("k2.whole has no examples of these patches")
+        raise NotMeasuredError("k2.whole has no examples of these patches")
     starts = _starts(rows, "condition")
     printed = [
         [

@@ -7,7 +7,6 @@ from numberline.report.figure import caption
 from numberline.report.formatting import count
 from numberline.report.tables import TableContent, table
 from numberline.report.view import RunView
-from numberline.results.stored import CannotDrawError
 
 
 @table(
@@ -19,9 +18,6 @@ from numberline.results.stored import CannotDrawError
 )
 def hyperparameters(view: RunView) -> TableContent:
     """Sample sizes and hyperparameters of this run."""
-    sizes = view.sizes
-    if not sizes:
-        raise CannotDrawError("run.json does not say the sample sizes")
     rows: list[list[Any]] = []
     for group, quantity, value in _settings(view):
         rows.append([group if not rows or rows[-1][3] != group else "", quantity, value, group])
@@ -45,7 +41,7 @@ def _settings(view: RunView) -> list[tuple[str, str, str]]:
          f"{size['number_cloud']} / {size['shared_cloud']} / {size['three_cloud']}"),
         ("populations", "operand counts k in the accuracy sweeps, prompts per k",
          f"{', '.join(map(str, size['operand_counts']))}; {size['operand_prompts']}"),
-        ("populations", "base random seed", str(view.run.about["configuration"]["seed"])),
+        ("populations", "base random seed", str(view.run.about.configuration.seed)),
     ]  # fmt: skip
     found += _from_results(view)
     found += [
@@ -60,13 +56,13 @@ def _from_results(view: RunView) -> list[tuple[str, str, str]]:
     found = []
     number_ = view.run.find("k2.number")
     if number_ is not None and number_.missing is None:
-        steps = number_.meta["tensors"].get("losses", [0, 0])
-        found.append(("learned directions", "Adam steps", str(steps[-1])))
-        found.append(("learned directions", "initialisations in the stability check (u)", str(steps[0])))
+        initialisations, steps = number_.tensor("losses").shape
+        found.append(("learned directions", "Adam steps", str(steps)))
+        found.append(("learned directions", "initialisations in the stability check (u)", str(initialisations)))
     neurons = view.run.find("k2.neurons")
     if neurons is not None and neurons.missing is None:
         table = neurons.table("freeze")
-        found.append(("attribution", "candidate neurons", count(neurons.meta["tables"]["scores"])))
+        found.append(("attribution", "candidate neurons", count(len(neurons.table("scores")))))
         depths = sorted(set(table.array("k").tolist()))
         found.append(("attribution", "freeze-sweep depths k", ", ".join(count(k) for k in depths)))
     return found

@@ -1,0 +1,154 @@
+"""What do run.json and meta.json hold? Declared here, and held to it when written and when read.
+
+A file of another version, or one that was changed by hand, is refused in one sentence before anything else of the
+folder is opened. Names are part of the schema, because they become names of files.
+"""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from numberline.errors import NumberlineError
+from numberline.files import write_whole
+from numberline.results.language import Language
+from numberline.results.roles import Role, RunRole
+
+FORMAT: Literal[2] = 2
+NAME = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
+"""What a table, a tensor or a subspace may be called."""
+ID = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")
+"""What an experiment may be called."""
+Name = Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$")]
+Id = Annotated[str, StringConstraints(pattern=f"^{ID.pattern}$")]
+
+
+class Schema(BaseModel):
+    """A part of a file: nothing more and nothing less than what is declared."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", ser_json_inf_nan="constants")
+
+
+class Configuration(Schema):
+    """What the user chose."""
+
+    model: str
+    size: str
+    seed: int
+    task: str
+    roles: dict[str, tuple[int, ...]] = Field(default_factory=dict)
+
+    @property
+    def words(self) -> str:
+        """In a sentence: model tiny, size quick, seed 52, task max."""
+        return ", ".join(f"{key} {value}" for key, value in self.model_dump().items() if value != {})
+
+
+class Model(Schema):
+    """Who the model is, and its shape."""
+
+    name: str
+    fingerprint: str
+    architecture: str
+    layers: int
+    heads: int
+    width: int
+    neurons: int
+    vocabulary: int
+    parameters: int
+    dtype: str
+    device: str
+
+
+class Hardware(Schema):
+    """The machine."""
+
+    platform: str
+    processor: str
+    cores: int | None
+    threads: int
+    memory_gib: float | None
+    accelerators: tuple[str, ...]
+
+
+class Entry(Schema):
+    """A valid result, as run.json lists it."""
+
+    digest: str
+    n: int
+    seconds: float
+
+
+class About(Schema):
+    """run.json: how a run was made, and which of its results are valid."""
+
+    format: Literal[2]
+    configuration: Configuration
+    language: Language = Language()
+    model: Model
+    sizes: dict[str, int | tuple[int, ...]]
+    versions: dict[str, str]
+    hardware: Hardware
+    created: str
+    updated: str
+    experiments: dict[Id, Entry] = Field(default_factory=dict)
+    roles: dict[str, RunRole] = Field(default_factory=dict)
+
+
+class Meta(Schema):
+    """meta.json: what is known of a stored result without reading it."""
+
+    format: Literal[2]
+    id: Id
+    digest: str
+    needs: dict[Id, str]
+    n: int
+    seconds: float
+    tables: dict[Name, int] = Field(default_factory=dict)
+    """Each table's number of rows."""
+    tensors: dict[Name, tuple[int, ...]] = Field(default_factory=dict)
+    """Each tensor's shape."""
+    subspaces: dict[Name, int] = Field(default_factory=dict)
+    """Each subspace's rank."""
+    roles: tuple[Role, ...] = ()
+    missing: str | None = None
+    """Why the experiment, or a part of it, could not be done on this model."""
+    root: Id | None = None
+    """The experiment at which that began, where it is another one."""
+
+    @property
+    def entry(self) -> Entry:
+        """What run.json says of it."""
+        return Entry(digest=self.digest, n=self.n, seconds=self.seconds)
+
+
+Known = TypeVar("Known", bound=Schema)
+
+
+def read(path: Path, schema: type[Known]) -> Known | None:
+    """A file as its schema; None where there is no such file."""
+    try:
+        return schema.model_validate_json(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise NumberlineError(f"{path} cannot be read ({error.strerror}): choose another folder") from error
+    except ValidationError as error:
+        raise NumberlineError(f"{path} {_wrong(error)}: make the run again, in another folder") from error
+
+
+def write(path: Path, content: Schema) -> None:
+    """Write a file whole."""
+    write_whole(path, (content.model_dump_json(indent=2) + "\n").encode())
+
+
+def _wrong(error: ValidationError) -> str:
+    """What is wrong with a file, in words."""
+    found: list[Any] = error.errors()
+    if found[0]["type"] == "json_invalid":
+        return f"cannot be read ({found[0]['msg']})"
+    if any(each["loc"] == ("format",) for each in found):
+        return "was made by another version of numberline"
+    where = ".".join(map(str, found[0]["loc"]))
+    return f"is not as numberline writes it ({where}: {found[0]['msg']})"
