@@ -8,7 +8,8 @@ meet, in which perturbation cases, on which examples, and which patch moves them
    lies before the patch. Then MLPs two by two, and all three. The cost of freezing is the pooled recovery lost.
 2. `rank`: all neurons of some MLPs, scored by attribution on the fitting examples of each case.
 3. `freeze_neurons`: the top k of a case's own ranking are pinned to their corrupted values on the evaluation examples,
-   k = 1, 3, 10, 30, … up to all, against two random draws of k; so are named sets. A case's conditions are one sweep.
+   k = 1, 3, 10, 30, … up to all, against two random draws of k; so are named sets, against ten random sets of other
+   neurons. A case's conditions are one sweep.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +39,9 @@ TOP = 20
 ATTENTION, MLP = "attention", "mlp"
 """What is frozen, as tables call it."""
 DRAWS = 2
+"""Random orders beside a ranking."""
+SETS = 10
+"""Random sets beside the shared one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,14 +143,23 @@ def depths(lab: Lab, layers: Sequence[int]) -> list[int]:
 
 def runs(lab: Lab, layers: Sequence[int]) -> int:
     """How many conditions `freeze_neurons` has in each case."""
-    return (1 + DRAWS) * len(depths(lab, layers)) + 3 + DRAWS
+    return (1 + DRAWS) * len(depths(lab, layers)) + 3 + SETS
+
+
+def random_sets(
+    lab: Lab, layers: Sequence[int], shared: Sequence[Place], seed: int, draws: int = SETS
+) -> list[list[Place]]:
+    """Random sets of as many neurons of the same layers as are shared, none of which is shared."""
+    orders = [shuffled(lab.network.d_mlp, layers, seed + draw) for draw in range(draws)]
+    return [[place for place in order if place not in set(shared)][: len(shared)] for order in orders]
 
 
 def freeze_neurons(
     lab: Lab, meeting: Meeting, ranked: Ranked, shared: Sequence[Place], seed: int, progress: Progress
 ) -> tuple[Rows, Rows]:
-    """Freeze-k curves, and named sets: none, the shared ones, the case's own top, as many random ones as shared."""
+    """Freeze-k curves, and named sets: none, the shared ones, the case's own top, as many random others."""
     randoms = [shuffled(lab.network.d_mlp, ranked.layers, seed + draw) for draw in range(DRAWS)]
+    controls = random_sets(lab, ranked.layers, shared, seed)
     every = depths(lab, ranked.layers)
     rows: Rows = []
     for case, own in ranked.order.items():
@@ -158,7 +171,7 @@ def freeze_neurons(
             ({"frozen": "none", "draw": -1}, ()),
             ({"frozen": "shared", "draw": -1}, shared),
             ({"frozen": "own", "draw": -1}, own[:TOP]),
-            *(({"frozen": "random", "draw": draw}, order[: len(shared)]) for draw, order in enumerate(randoms)),
+            *(({"frozen": "random", "draw": draw}, places) for draw, places in enumerate(controls)),
         ]
         examples = meeting.pairs(case, False)
         sets = [places for _, places in conditions]

@@ -19,11 +19,11 @@ from typing import Any
 from numberline.engine.edits import Edit, zero
 from numberline.engine.lab import Lab
 from numberline.engine.sites import EVERYWHERE, neurons
-from numberline.experiments.common.comparing import DRAWS
+from numberline.experiments.common.comparing import DRAWS, random_sets
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
 from numberline.experiments.two.neurons import shared_places
 from numberline.methods.answers import continuations
-from numberline.methods.attribution import Place, shuffled
+from numberline.methods.attribution import Place
 from numberline.methods.intervals import wilson
 from numberline.tasks.answers import Answer, read_answers
 from numberline.tasks.layout import encode
@@ -47,11 +47,7 @@ def measure(lab: Lab, context: Context, shared: Sequence[Place], layers: Sequenc
         raise MissingError("there are no shared neurons to ablate: no neuron is in the top 20 of both cases")
     sizes = context.sizes
     count = context.meter(len(sizes.operand_counts) * sizes.operand_prompts)
-    chosen = set(shared)
-    randoms = [
-        [place for place in shuffled(lab.network.d_mlp, layers, context.seed + draw) if place not in chosen]
-        for draw in range(DRAWS)
-    ]
+    randoms = random_sets(lab, layers, shared, context.seed, DRAWS)
     rows: list[dict[str, Any]] = []
     for k in sizes.operand_counts:
         task, operands = operand_count(k, sizes.operand_prompts, context.concept, seed=context.seed)
@@ -59,7 +55,7 @@ def measure(lab: Lab, context: Context, shared: Sequence[Place], layers: Sequenc
             "intact": [[]],
             "every token": [zeroed(shared, EVERYWHERE)],
             "last token": [zeroed(shared, task.operands[-1])],
-            "random": [zeroed(order[: len(shared)], EVERYWHERE) for order in randoms],
+            "random": [zeroed(places, EVERYWHERE) for places in randoms],
         }
         said = answers(lab, task, operands, conditions)
         for condition, draws in said.items():

@@ -5,7 +5,7 @@
 2. On the evaluation examples the plane is patched and the top k of the case's own ranking are frozen, k = 1, 3, 10,
    30, … up to all neurons; against two random draws of k neurons.
 3. The shared set is the intersection of the two cases' top 20. It is frozen, so are each case's own 20 and, as
-   controls, as many random ones as the shared set has.
+   controls, ten random sets of as many neurons of the same MLPs, none of them shared.
 
 Tables
 - `scores`: layer, neuron, y1, y2 (its score in each case), rank_y1, rank_y2 (from 1), shared; all neurons.
