@@ -5,27 +5,35 @@
    1,500-prompt cloud; mean over the evaluation examples, in each case. All edges of a case are one sweep.
 2. Virtual weight through the gate: the cosine of the earlier neuron's write direction and the later one's gate row
    with the norm folded in (`methods/connectivity.py`).
+3. Matched random pairs: the same edges among as many other neurons of the same layers, ten draws; the neurons at whose
+   end an edge is read must vary over the cloud. Do the shared ones drive each other more?
 
 Tables
 - `edges`: case, from_layer, from_neuron, to_layer, to_neuron, mean, se, n, lo, hi.
+- `driving`: case, of ("chosen": mean |edge| of the shared pairs, "random": of random ones, "share": the shared ones' of
+  the two), draws, pairs (how many, in each), mean, se, n, lo, hi: over examples and draws.
 - `weights`: from_layer, from_neuron, to_layer, to_neuron, cosine. `spreads`: layer, neuron, sd.
 Tensors: edges (cases × from × to), weights (from × to); sources, targets (rows layer, neuron).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from numberline.engine.lab import Lab
 from numberline.engine.sites import neurons
+from numberline.experiments.common.comparing import SETS
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
 from numberline.experiments.two.neurons import shared_places
 from numberline.experiments.two.patches import CASES, SPACE, case_pairs, two_numbers
-from numberline.methods.attribution import Place
+from numberline.methods.attribution import Activations, Place
 from numberline.methods.clouds import read
-from numberline.methods.connectivity import edges, spreads, virtual_weights
+from numberline.methods.connectivity import driving, edges, others_like, silent, spreads, virtual_weights
 from numberline.methods.intervals import mean
+from numberline.methods.pairs import Pairs
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 
@@ -48,17 +56,26 @@ def measure(lab: Lab, context: Context, shared: Sequence[Place]) -> Result:
     operands = cloud(task, context.sizes.edge_cloud, context.seed)
     ends = sorted({layer for layer, _ in targets})
     found = read(lab, encode(lab.tokenizer, task, operands), [neurons(layer).at("y2") for layer in ends])
-    spread = spreads(dict(zip(ends, found, strict=True)), targets)
-    count = context.meter(len(CASES) * len(sources) * context.sizes.evaluation)
+    seen = dict(zip(ends, found, strict=True))
+    spread = spreads(seen, targets)
     weights = virtual_weights(lab, sources, targets)
-    rows, averages = [], []
+    others = random_pairs(lab, context, sources, targets, seen)
+    swept = len(sources) + len({place for begins, _ in others for place in begins})
+    count = context.meter(len(CASES) * swept * context.sizes.evaluation)
+    rows, averages, compared = [], [], []
     for case in CASES:
-        shifts = edges(case_pairs(lab, context, case), sources, targets, spread, "y2", count)
+        pairs = case_pairs(lab, context, case)
+        shifts = edges(pairs, sources, targets, spread, "y2", count)
         averages.append(shifts.mean(2))
         rows += [{"case": case, **label, **mean(shifts[i, j]).columns} for i, j, label in later(sources, targets)]
+        random = random_edges(pairs, others, seen, count)
+        label = {"case": case, "draws": len(random), "pairs": random.shape[1]}
+        chosen = torch.stack([shifts[i, j] for i, j, _ in later(sources, targets)])
+        compared += [{**label, "of": of, **each.columns} for of, each in driving(chosen, random).items()]
     return Result.of(
         {
             "edges": rows,
+            "driving": compared,
             "weights": [{**label, "cosine": float(weights[i, j])} for i, j, label in later(sources, targets)],
             "spreads": [
                 {"layer": layer, "neuron": neuron, "sd": float(sd)}
@@ -72,6 +89,35 @@ def measure(lab: Lab, context: Context, shared: Sequence[Place]) -> Result:
             "sources": torch.tensor(sources),
             "targets": torch.tensor(targets),
         },
+    )
+
+
+def random_pairs(
+    lab: Lab, context: Context, sources: Sequence[Place], targets: Sequence[Place], seen: Activations
+) -> list[tuple[list[Place], list[Place]]]:
+    """Draws of as many other neurons of the same layers: where edges begin, and where they are read."""
+    taken, width = {*sources, *targets}, range(lab.network.d_mlp)
+    free = {layer: [i for i in width if (layer, i) not in taken] for layer, _ in taken}
+    still = {layer: silent(values.double().cpu().std(0)).tolist() for layer, values in seen.items()}
+    varying = {layer: [i for i in free[layer] if not still[layer][i]] for layer in seen}
+    begins = others_like(sources, free, SETS, context.seed)
+    return list(zip(begins, others_like(targets, varying, SETS, context.seed + 1), strict=True))
+
+
+def random_edges(
+    pairs: Pairs, others: Sequence[tuple[list[Place], list[Place]]], seen: Activations, progress: Callable[[int], None]
+) -> Float[Tensor, "draws edges examples"]:
+    """Each example's shift in all random pairs; all draws are one sweep."""
+    begins, ends = (sorted({place for draw in others for place in draw[part]}) for part in (0, 1))
+    if not begins or not ends:
+        return torch.zeros(len(others), 0, len(pairs), dtype=torch.float64)
+    shifts = edges(pairs, begins, ends, spreads(seen, ends), "y2", progress)
+    rows, columns = ({place: i for i, place in enumerate(places)} for places in (begins, ends))
+    return torch.stack(
+        [
+            torch.stack([shifts[rows[sources[i]], columns[targets[j]]] for i, j, _ in later(sources, targets)])
+            for sources, targets in others
+        ]
     )
 
 
