@@ -11,6 +11,7 @@ from transformers import Qwen2Config, Qwen2ForCausalLM
 from numberline.engine.edits import swap
 from numberline.engine.lab import Lab
 from numberline.engine.sites import mid
+from numberline.experiments.common.comparing import random_sets
 from numberline.experiments.common.experiment import Context, MissingError, Result
 from numberline.experiments.two import connectivity as k2_connectivity
 from numberline.experiments.two import fields as k2_fields
@@ -61,7 +62,21 @@ def test_freezing_the_shared_neurons_undoes_the_patch_and_random_ones_do_not(fou
         assert curve["attribution", -1, 30] <= 0.1
         assert curve["attribution", -1, 512] <= 0.05
         assert min(curve["random", draw, 10] for draw in range(2)) >= 0.5
+        assert {draw for frozen, draw in iia if frozen == "random"} == set(range(10))
         assert {k for _, _, k in curve} == {1, 3, 10, 30, 100, 300, 512}
+
+
+def test_random_sets_hold_no_shared_neuron():
+    lab, truth = lab_and_truth()
+    shared = sorted(planted_places())[:20]
+    sets = random_sets(lab, truth.comparator_mlps, shared, seed=1)
+    assert len({tuple(places) for places in sets}) == 10
+    for places in sets:
+        assert len(set(places)) == len(shared)
+        assert not set(places) & set(shared)
+        assert {layer for layer, _ in places} <= set(truth.comparator_mlps)
+    # Two draws are the first two of ten: other experiments use fewer.
+    assert random_sets(lab, truth.comparator_mlps, shared, seed=1, draws=2) == sets[:2]
 
 
 def test_freezing_the_planted_neurons_undoes_the_patch():
@@ -146,6 +161,21 @@ def test_the_second_stage_compares_globally(found):
     assert all(row["v1"] * row["v2_perp"] < 0 for row in across)  # own − from_y1: a comparison
 
 
+def test_the_first_stage_is_local_and_the_second_is_not():
+    lab, truth = lab_and_truth()
+    first, second = truth.comparator_mlps
+    result = k2_fields.measure(lab, CONTEXT, true_space(), {"shared": sorted(planted_places())})
+    judged = {(row["layer"], row["of"]): row for row in result.rows("judged")}
+    assert judged[first, "locality"]["lo"] >= 0.5
+    assert judged[first, "coverage"]["lo"] >= 0.75
+    assert judged[second, "furthest"]["lo"] >= 0.75
+    assert judged[second, "locality"]["hi"] < 0.5
+    assert (second, judged[second, "furthest"]["neuron"]) in truth.second_stage
+    rows = result.rows("comparisons")
+    assert len(rows) == judged[first, "locality"]["neurons"] + judged[second, "locality"]["neurons"]
+    assert all(row["first"] < row["last"] for row in rows if row["local"])
+
+
 def test_edges_follow_the_planted_wiring():
     lab, truth = lab_and_truth()
     fields = {place: truth.fields[place] for place in sorted(planted_places())}
@@ -158,6 +188,11 @@ def test_edges_follow_the_planted_wiring():
     assert float(np.abs(weights).max()) == pytest.approx(3**-0.5, abs=0.01)
     assert {row["from_layer"] for row in result.rows("edges")} == {truth.comparator_mlps[0]}
     assert len(result.rows("edges")) == 2 * len(result.rows("weights")) == 2 * weights.size
+    for case in ("y1", "y2"):
+        driving = {row["of"]: row for row in result.rows("driving") if row["case"] == case}
+        assert driving["share"]["lo"] > 0.9
+        assert driving["chosen"]["mean"] > 10 * driving["random"]["mean"]
+        assert driving["share"]["draws"] == 10
     again = virtual_weights(lab, live[:1], live[-1:])
     assert again.shape == (1, 1)
     with pytest.raises(MissingError, match="no two stages"):

@@ -8,7 +8,10 @@
 3. Where a stage is summed up (tables `stages`, `locality`), it is over the shared neurons of one comparator MLP: a
    first stage of local comparisons has a low reach, and a second stage has neurons whose reach is everything. (Not all
    of them: attribution also finds neurons that write an offset which others take back.)
-4. Gate and up directions of all neurons of the comparator MLPs in the frame (v1, v2⊥), norm folded in.
+4. In what interval of numbers does each shared neuron compare, and is it silent outside (`methods/locality.py`)? For
+   each comparator MLP: how local those are that compare, how much of the range the local ones cover, and how far the
+   neuron reaches that reaches furthest, judged on pairs that did not choose it.
+5. Gate and up directions of all neurons of the comparator MLPs in the frame (v1, v2⊥), norm folded in.
 
 Tables
 - `fields`: layer, neuron, group ("shared", "y1", "y2"), rank (in its group), peak, active, comparator, correlation,
@@ -16,6 +19,11 @@ Tables
 - `stages`: layer, neurons (how many), active, comparator (means over the shared neurons of the layer).
 - `locality`: layer, of ("mean": over the layer's shared neurons, bootstrapped over them; "best": the neuron that
   reaches furthest, Wilson over pairs of values), neuron (−1: several), mean, se, n, lo, hi: reach.
+- `comparisons`: layer, neuron, comparing (share of the field's variance), compares, locality, local, first, last (its
+  interval; none where it has none); of the shared neurons.
+- `judged`: layer, of ("locality": the median of those that compare; "coverage": share of the range; "furthest": reach
+  on the pairs left out), neurons (how many are shared), comparing (how many of them compare), neuron (the furthest; −1:
+  several), mean, se, n, lo, hi.
 - `directions`: layer, neuron, part ("gate", "up"), v1, v2_perp, norm; of the neurons in `fields`.
 Tensors: fields (rows of `fields` × y1 × y2); axis.
 """
@@ -29,6 +37,7 @@ from numberline.engine.lab import Lab
 from numberline.experiments.common.comparing import TOP
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.two.patches import CASES, SPACE, SharedSpace, space_of, two_numbers
+from numberline.methods import locality as local
 from numberline.methods.attribution import Place
 from numberline.methods.fields import Fields, active_share, comparator, reach, read_directions
 from numberline.methods.intervals import mean
@@ -68,6 +77,7 @@ def measure(lab: Lab, context: Context, space: SharedSpace, groups: Mapping[str,
         "fields": rows,
         "stages": stages(rows),
         "locality": locality(found, groups["shared"]),
+        **comparisons(found, groups["shared"]),
         "directions": direction_rows(lab, space, places),
     }
     cells = len(found.axis) ** 2
@@ -119,6 +129,39 @@ def locality(found: Fields, shared: Sequence[Place]) -> list[dict[str, Any]]:
         rows.append({"layer": layer, "of": "mean", "neuron": -1, **typical.columns})
         rows.append({"layer": layer, "of": "best", "neuron": best, **mine[best].columns})
     return rows
+
+
+def comparisons(found: Fields, shared: Sequence[Place]) -> dict[str, list[dict[str, Any]]]:
+    """The tables `comparisons` and `judged`; empty where the axis is too short to have intervals."""
+    rows: list[dict[str, Any]] = []
+    stages: list[dict[str, Any]] = []
+    for layer in sorted({layer for layer, _ in shared}) if len(found.axis) >= local.LEAST else ():
+        mine = [place for place in shared if place[0] == layer]
+        fields = torch.stack([found.values[found.places.index(place)] for place in mine])
+        seen = [local.compare(field, found.axis) for field in fields]
+        for (_, neuron), each in zip(mine, seen, strict=True):
+            first, last = each.interval or (None, None)
+            rows.append(
+                {
+                    "layer": layer,
+                    "neuron": neuron,
+                    "comparing": each.comparing,
+                    "compares": each.compares,
+                    "locality": each.locality,
+                    "local": each.local,
+                    "first": first,
+                    "last": last,
+                }
+            )
+        best, furthest = local.furthest(fields)
+        scores = {
+            "locality": (-1, local.locality(seen, len(found.axis))),
+            "coverage": (-1, local.coverage(seen, found.axis)),
+            "furthest": (mine[best][1], furthest),
+        }
+        about = {"layer": layer, "neurons": len(mine), "comparing": sum(each.compares for each in seen)}
+        stages += [{**about, "of": of, "neuron": neuron, **score.columns} for of, (neuron, score) in scores.items()]
+    return {"comparisons": rows, "judged": stages}
 
 
 def direction_rows(lab: Lab, space: SharedSpace, places: Sequence[Place]) -> list[dict[str, Any]]:
