@@ -7,7 +7,7 @@ from planted_space import lab_and_truth
 
 from numberline.engine.lab import Lab
 from numberline.errors import NumberlineError
-from numberline.experiments.common import roles
+from numberline.experiments.common import role_rules, roles
 from numberline.experiments.common.experiment import Context, Experiment, MissingError, Result
 from numberline.results.roles import Role
 
@@ -37,7 +37,7 @@ def spans(**means: float) -> list[dict]:
 
 
 def test_the_number_layer_is_the_last_before_the_effect_leaves():
-    role = roles.number_layer(CLEAR)
+    role = role_rules.number_layer(CLEAR)
     assert (role.value, role.found, role.layer) == ((1,), True, 1)
     assert role.margin == pytest.approx(0.65)
     assert "0.75 after layer 1" in role.why
@@ -46,7 +46,7 @@ def test_the_number_layer_is_the_last_before_the_effect_leaves():
 
 
 def test_a_small_margin_is_called_weak():
-    role = roles.number_layer(trace({"y1": 0.8}, {"y1": 0.52, "y2": 0.5}, {"y2": 0.9}, {"last": 1.0}))
+    role = role_rules.number_layer(trace({"y1": 0.8}, {"y1": 0.52, "y2": 0.5}, {"y2": 0.9}, {"last": 1.0}))
     assert role.value == (1,)
     assert role.why.startswith("weak")
     assert role.margin < role.noise
@@ -63,40 +63,40 @@ def test_a_small_margin_is_called_weak():
     ],
 )
 def test_a_number_layer_that_is_not_there(levels, why):
-    role = roles.number_layer(trace(*levels))
+    role = role_rules.number_layer(trace(*levels))
     assert not role.found
     assert role.value == ()
     assert why in role.why
 
 
 def test_the_readout_layer_is_the_steepest():
-    role = roles.readout_layer(CLEAR)
+    role = role_rules.readout_layer(CLEAR)
     assert (role.value, role.score, role.margin) == ((4,), pytest.approx(0.7), pytest.approx(0.4))
-    assert not roles.readout_layer(trace({"y1": 0.9}, {"y1": 0.9})).found
-    assert roles.readout_layer(trace({"last": 0.9}, {"last": 1.0})).value == (0,)
+    assert not role_rules.readout_layer(trace({"y1": 0.9}, {"y1": 0.9})).found
+    assert role_rules.readout_layer(trace({"last": 0.9}, {"last": 1.0})).value == (0,)
 
 
 def test_the_leading_head():
     heads = [{**row, "layer": 5, "head": row["layer"]} for row in spans(h0=0.05, h1=0.6, h2=0.3, h3=-0.1)]
-    role = roles.leading_head("transport_head", heads)
+    role = role_rules.leading_head("transport_head", heads)
     assert (role.value, role.layer, role.head) == ((5, 1), 5, 1)
     assert role.margin == pytest.approx(0.3)
     assert "head 2 adds 0.30" in role.why
     weak = [{**row, "mean": row["mean"] / 10, "lo": row["lo"] / 10, "hi": row["hi"] / 10} for row in heads]
-    assert not roles.leading_head("transport_head", weak).found
+    assert not role_rules.leading_head("transport_head", weak).found
 
 
 def test_comparators_and_flag():
-    role = roles.comparator_mlps(spans(l3=0.6, l4=0.9, l5=0.1, l6=0.0))
+    role = role_rules.comparator_mlps(spans(l3=0.6, l4=0.9, l5=0.1, l6=0.0))
     assert (role.value, role.margin) == ((3, 4), pytest.approx(0.5))
-    assert not roles.comparator_mlps(spans(l3=0.02, l4=0.05)).found
-    role = roles.flag_layer(spans(l3=0.1, l4=0.88, l5=0.95, l6=0.94))
+    assert not role_rules.comparator_mlps(spans(l3=0.02, l4=0.05)).found
+    role = role_rules.flag_layer(spans(l3=0.1, l4=0.88, l5=0.95, l6=0.94))
     assert (role.value, role.margin) == ((4,), pytest.approx(0.78))
-    assert not roles.flag_layer(spans(l3=0.0, l4=0.01)).found
+    assert not role_rules.flag_layer(spans(l3=0.0, l4=0.01)).found
 
 
 def test_the_users_choice_stands_above_the_papers_and_the_runs(monkeypatch):
-    lab, found = lab_and_truth()[0], roles.number_layer(CLEAR)
+    lab, found = lab_and_truth()[0], role_rules.number_layer(CLEAR)
     chosen = Context(roles={"number_layer": (3,)})
 
     def settled(context: Context, role: Role = found) -> tuple:
@@ -136,7 +136,7 @@ def test_roles_that_cannot_be_read(text):
 
 
 def test_what_depends_on_a_role_that_was_not_found_is_missing():
-    none = roles.number_layer(trace({"last": 1.0}, {"last": 1.0}))
+    none = role_rules.number_layer(trace({"last": 1.0}, {"last": 1.0}))
     needs = {"k2.trace": Result.of({}, n=1, roles=[none])}
     with pytest.raises(MissingError, match="number_layer was not found"):
         roles.require(Context(needs=needs), "number_layer")
@@ -150,7 +150,7 @@ def test_what_depends_on_a_role_that_was_not_found_is_missing():
     assert "number_layer was not found" in result.missing
     with pytest.raises(MissingError, match=r"demo.dependent is missing: the role"):
         Context(needs={"demo.dependent": result}).need("demo.dependent")
-    found = roles.number_layer(CLEAR)
+    found = role_rules.number_layer(CLEAR)
     given = roles.require(Context(needs={"k2.trace": Result.of({}, n=1, roles=[found])}), "number_layer")
     assert given == found
     with pytest.raises(NumberlineError, match="among the needs"):

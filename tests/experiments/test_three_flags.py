@@ -9,7 +9,7 @@ from planted_space import SMALL, all_solved, lab_and_truth, means, three_space
 
 from numberline.engine.sites import resid
 from numberline.engine.subspace import Subspace
-from numberline.experiments.common import roles
+from numberline.experiments.common import role_rules
 from numberline.experiments.common.experiment import Context, MissingError, Result
 from numberline.experiments.three import ablation as k3_ablation
 from numberline.experiments.three import fields as k3_fields
@@ -251,9 +251,9 @@ def test_the_read_out_rises_most_where_it_is_said_to():
         for order in ("y1>y2>y3", "y2>y3>y1")
         for layer, mean in enumerate((0.0, 0.09, 0.55, 0.8))
     ]
-    role = roles.readout_layer_k3(rows)
+    role = role_rules.readout_layer_k3(rows)
     assert (role.name, role.value, role.found) == ("readout_layer_k3", (2,), True)
-    assert not roles.readout_layer_k3([{**row, "mean": 0.02, "lo": 0.01, "hi": 0.03} for row in rows]).found
+    assert not role_rules.readout_layer_k3([{**row, "mean": 0.02, "lo": 0.01, "hi": 0.03} for row in rows]).found
 
 
 def test_without_the_planted_comparators_the_model_fails():

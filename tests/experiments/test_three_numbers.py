@@ -12,7 +12,7 @@ from test_roles import trace
 
 from numberline import load
 from numberline.engine.lab import Lab
-from numberline.experiments.common import roles
+from numberline.experiments.common import role_rules, roles
 from numberline.experiments.common.directions import EXAMPLES
 from numberline.experiments.common.experiment import Context, Experiment, MissingError, Result
 from numberline.experiments.three import directions as k3_directions
@@ -78,23 +78,23 @@ def true_space() -> ThreeSpace:
 
 
 def test_the_number_layer_of_three_follows_that_of_two_within_the_noise():
-    two = roles.number_layer(trace({"y1": 0.8}, {"y1": 0.7}, {"y2": 0.9}, {"last": 1.0}))
+    two = role_rules.number_layer(trace({"y1": 0.8}, {"y1": 0.7}, {"y2": 0.9}, {"last": 1.0}))
     assert two.value == (1,)
-    same = roles.number_layer_k3(trace({"y1": 0.9}, {"y1": 0.6}, {"y2": 0.9}, {"last": 1.0}), two)
+    same = role_rules.number_layer_k3(trace({"y1": 0.9}, {"y1": 0.6}, {"y2": 0.9}, {"last": 1.0}), two)
     assert (same.name, same.value, same.score) == ("number_layer_k3", (1,), 0.6)
-    later = roles.number_layer_k3(trace({"y1": 0.8}, {"y1": 0.8}, {"y1": 0.7}, {"y2": 0.9}), two)
+    later = role_rules.number_layer_k3(trace({"y1": 0.8}, {"y1": 0.8}, {"y1": 0.7}, {"y2": 0.9}), two)
     assert later.value == (2,)
-    near = roles.number_layer_k3(trace({"y1": 0.8}, {"y1": 0.8}, {"y1": 0.52, "y2": 0.5}, {"y2": 0.9}), two)
+    near = role_rules.number_layer_k3(trace({"y1": 0.8}, {"y1": 0.8}, {"y1": 0.52, "y2": 0.5}, {"y2": 0.9}), two)
     assert near.value == (1,)
     assert "layer 2, within the noise" in near.why
-    none = roles.number_layer_k3(trace({"last": 1.0}, {"last": 1.0}), two)
+    none = role_rules.number_layer_k3(trace({"last": 1.0}, {"last": 1.0}), two)
     assert (none.name, none.value, none.found) == ("number_layer_k3", (1,), True)
-    assert not roles.number_layer_k3(trace({"last": 1.0}, {"last": 1.0}), None).found
+    assert not role_rules.number_layer_k3(trace({"last": 1.0}, {"last": 1.0}), None).found
 
 
 def test_the_users_number_layer_holds_for_three_operands_too():
     lab = lab_and_truth()[0]
-    own = roles.number_layer_k3(trace({"y1": 0.8}, {"y1": 0.7}, {"y2": 0.9}, {"last": 1.0}), None)
+    own = role_rules.number_layer_k3(trace({"y1": 0.8}, {"y1": 0.7}, {"y2": 0.9}, {"last": 1.0}), None)
     for chosen, expected in (({"number_layer": (3,)}, [3]), ({"number_layer": (3,), "number_layer_k3": (2,)}, [2])):
         (row,) = roles.settle(lab, Context(roles=chosen), own)
         assert (row["name"], row["value"], row["source"]) == ("number_layer_k3", expected, "the user")

@@ -13,7 +13,8 @@ from numberline.engine.lab import Lab
 from numberline.engine.sites import resid
 from numberline.engine.subspace import Subspace
 from numberline.experiments.common.experiment import Context
-from numberline.experiments.common.roles import LEAST, spell
+from numberline.experiments.common.role_rules import LEAST
+from numberline.experiments.common.roles import spell
 from numberline.experiments.two.patches import CASES, case_pairs
 from numberline.methods.probes import r2, ridge
 from numberline.methods.scores import score

@@ -35,7 +35,8 @@ from numberline.engine.subspace import Subspace
 from numberline.errors import NumberlineError
 from numberline.experiments.common.directions import Rows
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
-from numberline.experiments.common.roles import LEAST, require
+from numberline.experiments.common.role_rules import LEAST
+from numberline.experiments.common.roles import require
 from numberline.experiments.three.flags import largest_so_far
 from numberline.experiments.three.space import solved
 from numberline.experiments.two.flag import fit_flags, patch_rows, separation, sign_flags

@@ -20,7 +20,7 @@ Roles: transport_head_y1, transport_head_y2.
 from numberline.engine.edits import swap
 from numberline.engine.lab import Lab
 from numberline.engine.sites import resid
-from numberline.experiments.common import roles
+from numberline.experiments.common import role_rules, roles
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.three.space import ordered_pairs, spelled
 from numberline.experiments.two.heads import Rows, layer_after, named
@@ -45,7 +45,9 @@ def heads(lab: Lab, context: Context) -> Result:
         for table, new in ((rows, swept.rows(named(BASELINE))), (excess, swept.excess)):
             table += [{"order": spelled(order), "position": position, **row} for row in new]
     carriers = [
-        roles.leading_head(f"transport_head_{case}", [row for row in excess if row["order"] == spelled(CASES[case])])
+        role_rules.leading_head(
+            f"transport_head_{case}", [row for row in excess if row["order"] == spelled(CASES[case])]
+        )
         for case in ("y1", "y2")
     ]
     tables = {"heads": rows, "excess": excess, "ranking": ranking(rows)}

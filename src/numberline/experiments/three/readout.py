@@ -36,7 +36,8 @@ from numberline.engine.sites import attn, head, pattern, resid
 from numberline.engine.subspace import Subspace
 from numberline.experiments.common.directions import Rows, along
 from numberline.experiments.common.experiment import Context, Result, experiment
-from numberline.experiments.common.roles import leading_head, not_found, readout_layer_k3, settle
+from numberline.experiments.common.role_rules import leading_head, readout_layer_k3
+from numberline.experiments.common.roles import not_found, settle
 from numberline.experiments.three.space import ordered_pairs, split_of, three_numbers
 from numberline.experiments.two.patches import RANDOM_DRAWS
 from numberline.methods.clouds import group_means, read

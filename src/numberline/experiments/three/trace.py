@@ -16,7 +16,7 @@ Tensors: solved (candidates; 1 where kept).
 import torch
 
 from numberline.engine.lab import Lab
-from numberline.experiments.common import roles
+from numberline.experiments.common import role_rules, roles
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
 from numberline.experiments.three.space import solved, spelled, three_numbers
 from numberline.experiments.two.trace import traced
@@ -37,7 +37,7 @@ def trace(lab: Lab, context: Context) -> Result:
     split = pool(task, context.seed, sizes, mask.tolist())
     pairs_of = {case: record_pairs(lab, task, perturb(task, split.evaluation, case)) for case in CASES}
     rows = traced(lab, context, pairs_of)
-    found = roles.settle(lab, context, roles.number_layer_k3(rows, roles.known(context, "number_layer")))
+    found = roles.settle(lab, context, role_rules.number_layer_k3(rows, roles.known(context, "number_layer")))
     population = {
         "candidates": len(mask),
         "kept": kept,

@@ -36,7 +36,8 @@ from numberline.engine.lab import Lab
 from numberline.engine.sites import Site, resid
 from numberline.engine.subspace import Subspace
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
-from numberline.experiments.common.roles import flag_layer, not_found, require, settle
+from numberline.experiments.common.role_rules import flag_layer
+from numberline.experiments.common.roles import not_found, require, settle
 from numberline.experiments.two.neurons import shared_places
 from numberline.experiments.two.patches import (
     CASES,

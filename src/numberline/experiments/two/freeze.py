@@ -19,7 +19,8 @@ from numberline.engine.lab import Lab
 from numberline.engine.sites import mlp
 from numberline.experiments.common.comparing import Meeting, freeze_blocks, sub_blocks, subsets
 from numberline.experiments.common.experiment import Context, Result, experiment
-from numberline.experiments.common.roles import comparator_mlps, settle
+from numberline.experiments.common.role_rules import comparator_mlps
+from numberline.experiments.common.roles import settle
 from numberline.experiments.two.patches import CASES, SPACE, SharedSpace, case_pairs, space_of, swapping_all
 from numberline.methods.scores import score
 

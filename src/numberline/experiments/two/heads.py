@@ -20,7 +20,7 @@ from typing import Any
 from numberline.engine.edits import swap
 from numberline.engine.lab import Lab
 from numberline.engine.sites import resid
-from numberline.experiments.common import roles
+from numberline.experiments.common import role_rules, roles
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
 from numberline.experiments.two.patches import case_pairs as recorded
 from numberline.methods.heads import sweep_heads
@@ -39,7 +39,7 @@ def heads(lab: Lab, context: Context) -> Result:
     together = swap(resid(number_layer).at("y2"), pairs.clean, v2)
     swept = sweep_heads(pairs, layer, "y2", [together], alone=True, progress=count)
     rows, excess = swept.rows(named("v2")), swept.excess
-    found = roles.settle(lab, context, roles.leading_head("transport_head", excess))
+    found = roles.settle(lab, context, role_rules.leading_head("transport_head", excess))
     return Result.of({"heads": rows, "excess": excess}, n=len(pairs), roles=found)
 
 

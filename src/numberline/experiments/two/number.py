@@ -40,7 +40,7 @@ from numberline.engine.edits import swap
 from numberline.engine.lab import Lab
 from numberline.engine.sites import Site, resid
 from numberline.engine.subspace import Subspace
-from numberline.experiments.common import roles
+from numberline.experiments.common import role_rules, roles
 from numberline.experiments.common.directions import EXAMPLES, Cloud, Place, Rows, along, cosines, recorded
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.two.patches import RANDOM_DRAWS
@@ -136,7 +136,7 @@ def component_or_learned(context: Context, seen: Cloud, site: Site, fitting: Pai
     scores = score(fitting, [[swap(site, fitting.clean)], [swap(site, fitting.clean, pc1)]])
     full, first = scores.pooled(0).mean, scores.pooled(1).mean
     found = f"PC1 recovers {first:.2f} on the fitting examples, the full-rank patch {full:.2f}"
-    if first >= max(RELEVANT * full, roles.LEAST):
+    if first >= max(RELEVANT * full, role_rules.LEAST):
         return pc1, {"method": "PCA", "pc1": first, "full": full, "why": found}
     (fit,) = das.fit_with_restart([fitting], site, context.seed)
     why = f"{found}: not relevant; learned{fit.remark}"

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from numberline.engine.lab import Lab
-from numberline.experiments.common import roles
+from numberline.experiments.common import role_rules, roles
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.two.patches import CASES
 from numberline.experiments.two.patches import case_pairs as recorded
@@ -32,7 +32,7 @@ def trace(lab: Lab, context: Context) -> Result:
     """Where is each of two operands held, layer by layer and token by token?"""
     pairs_of = {case: recorded(lab, context, case) for case in CASES}
     rows = traced(lab, context, pairs_of)
-    found = roles.settle(lab, context, roles.number_layer(rows), roles.readout_layer(rows))
+    found = roles.settle(lab, context, role_rules.number_layer(rows), role_rules.readout_layer(rows))
     scale = [{"case": case, **mean(pairs.scale).columns} for case, pairs in pairs_of.items()]
     return Result.of({"trace": rows, "scale": scale}, n=len(pairs_of[CASES[0]]), roles=found)
 
