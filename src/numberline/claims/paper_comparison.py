@@ -18,7 +18,7 @@ WHOLE = "whole"
 
 
 @dataclass(frozen=True)
-class Beside:
+class Comparison:
     """One number of the paper beside the run's; `found` is None where it was not measured, and `why` says why.
 
     `key` is its name in paper_values.toml, by which a figure or a table asks for it.
@@ -44,10 +44,10 @@ class Beside:
         return self.found.lo <= self.paper <= self.found.hi
 
 
-def beside_the_paper(results: Mapping[str, Result]) -> list[Beside]:
+def beside_the_paper(results: Mapping[str, Result]) -> list[Comparison]:
     """Every number of the paper, those of its table of whole numbers included, beside a run's results."""
     evidence = Evidence(results)
-    rows: list[Beside] = []
+    rows: list[Comparison] = []
     for value in paper_values().values:
         try:
             found: Sequence[Quantity | None] = MEASURES[value.key](evidence)
@@ -55,7 +55,7 @@ def beside_the_paper(results: Mapping[str, Result]) -> list[Beside]:
         except NotMeasuredError as error:
             found, why = [None] * len(value.value), str(error)
         rows += [
-            Beside(name, value.section, theirs, ours, value.key, why)
+            Comparison(name, value.section, theirs, ours, value.key, why)
             for name, theirs, ours in zip(value.names, value.value, found, strict=True)
         ]
     for row in paper_values().whole:
@@ -66,12 +66,12 @@ def beside_the_paper(results: Mapping[str, Result]) -> list[Beside]:
     return rows
 
 
-def _whole(name: str, patch: str, case: str, metric: str, theirs: Number, evidence: Evidence) -> Beside:
+def _whole(name: str, patch: str, case: str, metric: str, theirs: Number, evidence: Evidence) -> Comparison:
     try:
         found = evidence.one("k2.whole", "whole", condition=patch, case=case, metric=metric)
     except NotMeasuredError as error:
-        return Beside(name, "app:res-whole", theirs, None, WHOLE, str(error))
-    return Beside(name, "app:res-whole", theirs, found, WHOLE)
+        return Comparison(name, "app:res-whole", theirs, None, WHOLE, str(error))
+    return Comparison(name, "app:res-whole", theirs, found, WHOLE)
 
 
 def _layout(id: str, operands: Sequence[str], table: str = "trace", **where: Any) -> Measures:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from numberline.claims import Finding, ledger
-from numberline.claims.paper_comparison import Beside, beside_the_paper
+from numberline.claims.paper_comparison import Comparison, beside_the_paper
 from numberline.claims.paper_values import paper_values
 from numberline.errors import NumberlineError
 from numberline.files import write_whole
@@ -27,15 +27,15 @@ BESIDE = ("measured", "paper", "this run", "difference", "paper's in the interva
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedRun:
     """One run of a comparison."""
 
     view: RunView
     findings: tuple[Finding, ...]
-    numbers: tuple[Beside, ...]
+    numbers: tuple[Comparison, ...]
 
     @classmethod
-    def open(cls, path: Path) -> "Compared":
+    def open(cls, path: Path) -> "ComparedRun":
         """Read a run folder."""
         run = RunFolder.open(path)
         return cls(RunView(run), ledger(run.results), tuple(beside_the_paper(run.results)))
@@ -69,7 +69,7 @@ class Section:
 
 def beside(path: Path) -> Section:
     """One run beside the paper."""
-    run = Compared.open(path)
+    run = ComparedRun.open(path)
     rows = tuple(
         (row.name, short(row.paper, 3), _measured(row), _signed(row.difference), _yes(row.inside))
         for row in run.numbers
@@ -79,10 +79,12 @@ def beside(path: Path) -> Section:
 
 def side_by_side(paths: Sequence[Path]) -> list[Section]:
     """Several runs: the tables of the page."""
-    runs = [Compared.open(path) for path in paths]
+    runs = [ComparedRun.open(path) for path in paths]
     names = tuple(run.name for run in runs)
 
-    def table(title: str, heads: Iterable[tuple[str, Any]], cell: Callable[[Compared, Any], str], note: str) -> Section:
+    def table(
+        title: str, heads: Iterable[tuple[str, Any]], cell: Callable[[ComparedRun, Any], str], note: str
+    ) -> Section:
         rows = tuple((head, *(cell(run, key) for run in runs)) for head, key in heads)
         return Section(title, ("", *names), rows, note)
 
@@ -102,7 +104,7 @@ def side_by_side(paths: Sequence[Path]) -> list[Section]:
         table(
             "Roles",
             [(words(name).removeprefix("set of "), name) for name in found],
-            Compared.role,
+            ComparedRun.role,
             "Layers as a fraction of depth, 0 the first and 1 the last; in brackets the site itself.",
         ),
         table(
@@ -136,7 +138,7 @@ def write_comparison(paths: Sequence[Path], place: Path) -> list[Section]:
     return sections
 
 
-def _measured(row: Beside) -> str:
+def _measured(row: Comparison) -> str:
     if row.found is None:
         return "–"
     found = row.found

@@ -34,7 +34,7 @@ from numberline.templates import fill, own
 
 if TYPE_CHECKING:
     from numberline.claims import Finding
-    from numberline.claims.paper_comparison import Beside
+    from numberline.claims.paper_comparison import Comparison
 
 PAGE, ROOM = "report.html", "numberline.report"
 DIAGRAM = "fig1toy"
@@ -71,7 +71,9 @@ def write_page(path: Path) -> Path:
     return path / PAGE
 
 
-def html(view: RunView, made: Inventory, findings: Sequence["Finding"] = (), numbers: Sequence["Beside"] = ()) -> str:
+def html(
+    view: RunView, made: Inventory, findings: Sequence["Finding"] = (), numbers: Sequence["Comparison"] = ()
+) -> str:
     """The page's text: of what was drawn, the claims as tested, and the paper's numbers beside the run's."""
     sections = [_section(view, made, title, labels) for title, labels in SECTIONS.items()]
     sections = [section for section in sections if section["entries"]]
@@ -114,7 +116,7 @@ def _ledger(view: RunView, findings: Sequence["Finding"]) -> dict[str, Any]:
     return {"headline": headline, "verdict": verdict(findings, view).removeprefix(headline), "ledger": rows}
 
 
-def _beside(row: "Beside") -> dict[str, str]:
+def _beside(row: "Comparison") -> dict[str, str]:
     """A number of the paper beside the run's."""
     assert row.found is not None
     found = row.found
