@@ -3,7 +3,8 @@
 1. A case is a seed, a noise and a variant of the planted model. `planted` returns the model and its truth.
 2. The model alone goes into a run, as any model does: the same experiments, the same folder, which a stopped
    verification continues. The run knows neither seed nor truth.
-3. Then its results are compared with the truth, line by line (`places.py`, `neurons.py`), and its ledger is read.
+3. Then its results are compared with the truth, line by line (`sites_and_directions.py`, `neurons.py`), and its ledger
+   is read.
 
 A broken variant is asked one thing: does the claim that it breaks fail, and nothing else but what depends on it?
 """
@@ -73,30 +74,30 @@ def verify(case: Case, out: Path, size: str, watcher: Watcher, left_out: Sequenc
     run = Run(lab, RunFolder(out / case.name), settings)
     run.execute([id for id in EXPERIMENTS if id not in left_out], watcher)
     results = {id: result for id, result in run.folder.results.items() if id not in left_out}
-    found = BlindRun(results, truth, frozenset(left_out))
+    blind = BlindRun(results, truth, frozenset(left_out))
     findings = [each for each in ledger(results) if not each.not_run & set(left_out)]
     if case.variant is not None:
         return broken(case.variant, findings)
     context = settings.context
     return [
-        at_least("behaviour", "pairs and triples", accuracy(found), 1.0, "accuracy"),
-        *roles(found),
-        *directions(found, lab),
-        *components(found),
-        *decoys(found, lab, context),
-        *heads(found),
-        *neurons(found),
-        *fields(found),
-        *weights(found),
-        *edges(found, context),
-        *dose(found),
+        at_least("behaviour", "pairs and triples", accuracy(blind), 1.0, "accuracy"),
+        *roles(blind),
+        *directions(blind, lab),
+        *components(blind),
+        *decoys(blind, lab, context),
+        *heads(blind),
+        *neurons(blind),
+        *fields(blind),
+        *weights(blind),
+        *edges(blind, context),
+        *dose(blind),
         *(Check("claims", each.id, each.verdict, "holds", each.verdict == "holds") for each in findings),
     ]
 
 
-def accuracy(found: BlindRun) -> float | None:
+def accuracy(blind: BlindRun) -> float | None:
     """How many pairs and triples of two digits are answered right, the worse of the two."""
-    rows = [row for row in found.rows("behaviour.pairs", "accuracy") if row["population"].startswith("two-digit")]
+    rows = [row for row in blind.rows("behaviour.pairs", "accuracy") if row["population"].startswith("two-digit")]
     return min(float(row["mean"]) for row in rows) if rows else None
 
 

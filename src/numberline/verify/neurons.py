@@ -19,17 +19,17 @@ KEPT, REMOVED = 0.5, 0.1
 """Shares of the effect: most is left (of 384 neurons a random draw of twenty meets one or two that matter), or none."""
 
 
-def neurons(found: BlindRun) -> list[Check]:
+def neurons(blind: BlindRun) -> list[Check]:
     """Attribution ranks the planted neurons first; freezing tells them from others."""
     checks = []
-    planted = {*found.truth.first_stage, *found.truth.second_stage}
+    planted = {*blind.truth.first_stage, *blind.truth.second_stage}
     for case in CASES:
-        rows = found.rows("k2.neurons", "scores")
+        rows = blind.rows("k2.neurons", "scores")
         top = [(row["layer"], row["neuron"]) for row in rows if row[f"rank_{case}"] <= TOP]
         share = len(planted.intersection(top)) / len(top) if top else None
         checks.append(at_least("neurons", f"top {TOP} in case {case}", share, 1.0, "share that is planted"))
         scores = {
-            frozen: [row["mean"] for row in found.rows("k2.neurons", "sets", case=case, frozen=frozen, metric="pooled")]
+            frozen: [row["mean"] for row in blind.rows("k2.neurons", "sets", case=case, frozen=frozen, metric="pooled")]
             for frozen in ("none", "shared", "random")
         }
         if not all(scores.values()):
@@ -42,61 +42,61 @@ def neurons(found: BlindRun) -> list[Check]:
     return checks
 
 
-def fields(found: BlindRun) -> list[Check]:
+def fields(blind: BlindRun) -> list[Check]:
     """The receptive field of every reported neuron."""
-    rows = found.rows("k2.fields", "fields", group="shared")
+    rows = blind.rows("k2.fields", "fields", group="shared")
     if not rows:
         return [absent("fields", "shared neurons", f"correlation ≥ {CORRELATION}")]
-    grid = found.tensor("k2.fields", "axis").long() - number.VALUES.start
+    grid = blind.tensor("k2.fields", "axis").long() - number.VALUES.start
     worst: tuple[float, Place] | None = None
-    for row, measured in zip(rows, found.tensor("k2.fields", "fields"), strict=False):
+    for row, measured in zip(rows, blind.tensor("k2.fields", "fields"), strict=False):
         place = (row["layer"], row["neuron"])
-        if place not in found.truth.fields:
+        if place not in blind.truth.fields:
             return [Check("fields", f"neuron {place}", "not planted", "a planted neuron", False, 0.0)]
-        planted = found.truth.fields[place][grid][:, grid]
+        planted = blind.truth.fields[place][grid][:, grid]
         worst = min((correlation(measured, planted), place), worst or (2.0, place))
     assert worst is not None
     return [at_least("fields", f"the worst of {len(rows)}", worst[0], CORRELATION, "correlation")]
 
 
-def weights(found: BlindRun) -> list[Check]:
+def weights(blind: BlindRun) -> list[Check]:
     """The virtual weights among the reported neurons."""
-    if not found.has("k2.connectivity"):
+    if not blind.has("k2.connectivity"):
         return [absent("weights", "all pairs", f"correlation ≥ {CORRELATION}")]
-    sources, targets = (_places(found.tensor("k2.connectivity", name)) for name in ("sources", "targets"))
-    planted = found.truth.virtual_weights(sources, targets)
-    name, measured = f"{len(sources)} × {len(targets)} pairs", found.tensor("k2.connectivity", "weights")
+    sources, targets = (_places(blind.tensor("k2.connectivity", name)) for name in ("sources", "targets"))
+    planted = blind.truth.virtual_weights(sources, targets)
+    name, measured = f"{len(sources)} × {len(targets)} pairs", blind.tensor("k2.connectivity", "weights")
     return [at_least("weights", name, correlation(measured, planted), CORRELATION, "correlation")]
 
 
-def edges(found: BlindRun, context: Context) -> list[Check]:
+def edges(blind: BlindRun, context: Context) -> list[Check]:
     """The causal edges among the reported neurons, as the circuit predicts them for the same examples."""
-    if not found.has("k2.connectivity"):
+    if not blind.has("k2.connectivity"):
         return [absent("edges", "all pairs", f"correlation ≥ {CORRELATION}")]
-    sources, targets = (_places(found.tensor("k2.connectivity", name)) for name in ("sources", "targets"))
+    sources, targets = (_places(blind.tensor("k2.connectivity", name)) for name in ("sources", "targets"))
     task = two_numbers(context)
     seen = cloud(task, context.sizes.edge_cloud, context.seed)
     checks = []
-    for case, measured in zip(CASES, found.tensor("k2.connectivity", "edges"), strict=True):
+    for case, measured in zip(CASES, blind.tensor("k2.connectivity", "edges"), strict=True):
         examples = perturb(task, pool(task, context.seed, context.sizes).evaluation, case)
         pairs = clean_operands(examples), corrupted_operands(examples)
-        planted = found.truth.causal_edges(sources, targets, *pairs, seen)
+        planted = blind.truth.causal_edges(sources, targets, *pairs, seen)
         value = correlation(measured, planted)
         checks.append(at_least("edges", f"case {case}", value, CORRELATION, "correlation"))
     return checks
 
 
-def dose(found: BlindRun) -> list[Check]:
+def dose(blind: BlindRun) -> list[Check]:
     """Coordinates on the plane are the magnitudes, and the answer changes where they are equal.
 
     In every cell most answers name the operand that the cell's magnitudes make the larger: then the boundary on the
     plane is the planted one, as finely as the grid shows it. Single answers beside it depend on what a learned
     direction leaves of the prompt's own numbers.
     """
-    if not found.has("k2.dose"):
+    if not blind.has("k2.dose"):
         return [absent("dose", "boundary", "answers as the magnitudes say")]
-    grid, fraction, located = (found.tensor("k2.dose", name) for name in ("grid", "fraction", "coordinates"))
-    magnitudes = found.truth.magnitudes[grid.long() - number.VALUES.start]
+    grid, fraction, located = (blind.tensor("k2.dose", name) for name in ("grid", "fraction", "coordinates"))
+    magnitudes = blind.truth.magnitudes[grid.long() - number.VALUES.start]
     first = magnitudes[:, None] > magnitudes[None]
     seen = ~fraction.isnan()
     right = ((fraction > 0.5) == first)[seen].float().mean()

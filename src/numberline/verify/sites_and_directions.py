@@ -72,17 +72,17 @@ def planted_roles(truth: Truth) -> dict[str, tuple[int, ...]]:
     }
 
 
-def roles(found: BlindRun) -> list[Check]:
+def roles(blind: BlindRun) -> list[Check]:
     """Every role that a run found beside the planted one."""
-    known = {role.name: role for result in found.results.values() for role in result.roles}
+    known = {role.name: role for result in blind.results.values() for role in result.roles}
     checks = []
-    for name, planted in planted_roles(found.truth).items():
+    for name, planted in planted_roles(blind.truth).items():
         value = known[name].value if name in known and known[name].found else ()
         checks.append(Check("roles", name, spell(value) or "not found", spell(planted), value == planted))
     return checks
 
 
-def directions(found: BlindRun, lab: Lab) -> list[Check]:
+def directions(blind: BlindRun, lab: Lab) -> list[Check]:
     """Learned directions: how near to the planted ones, and how well they do on held-out examples.
 
     A direction learned in a head's output is compared inside the space that the head can write to. Outside it the
@@ -91,22 +91,22 @@ def directions(found: BlindRun, lab: Lab) -> list[Check]:
     """
     checks = []
     for id, tensor, k, name, patch in DIRECTIONS:
-        if id in found.left_out:
+        if id in blind.left_out:
             continue
         title = f"{tensor} (k = {k})"
-        if not found.has(id) or name not in found.truth.directions[k]:
+        if not blind.has(id) or name not in blind.truth.directions[k]:
             checks.append(absent("directions", title, f"cosine ≥ {COSINE}"))
             continue
-        learned = found.tensor(id, tensor)
+        learned = blind.tensor(id, tensor)
         if name in ("v1", "v2"):
-            (head,) = found.truth.transport_heads[f"y{name[1]}"]
+            (head,) = blind.truth.transport_heads[f"y{name[1]}"]
             learned = inside(learned, lab, head)
-        near = cosine(learned, found.truth.directions[k][name])
+        near = cosine(learned, blind.truth.directions[k][name])
         checks.append(at_least("directions", f"{title}, cosine", near, COSINE, "cosine"))
         if k == 2:
-            checks.append(iia_at_least("directions", f"{title}, IIA", found.patch(id, "iia", **patch), IIA))
+            checks.append(iia_at_least("directions", f"{title}, IIA", blind.patch(id, "iia", **patch), IIA))
         else:
-            checks.append(three_number_patch(found, id, title, patch))
+            checks.append(three_number_patch(blind, id, title, patch))
     return checks
 
 
@@ -120,10 +120,10 @@ def inside(direction: torch.Tensor, lab: Lab, head: tuple[int, int]) -> torch.Te
     return written
 
 
-def three_number_patch(found: BlindRun, id: str, title: str, patch: Mapping[str, str]) -> Check:
+def three_number_patch(blind: BlindRun, id: str, title: str, patch: Mapping[str, str]) -> Check:
     """With three operands a patch at one place need not change the answer; it must do what the whole residual does."""
     full = {"condition": full_condition(patch), **{key: value for key, value in patch.items() if key != "condition"}}
-    mine, whole = (found.patch(id, "pooled", **wanted) for wanted in (patch, full))
+    mine, whole = (blind.patch(id, "pooled", **wanted) for wanted in (patch, full))
     share = None if mine is None or whole is None else float(mine["mean"] / whole["mean"])
     return at_least("directions", f"{title}, recovery", share, 0.9, "share of the whole residual's")
 
@@ -135,32 +135,32 @@ def full_condition(patch: Mapping[str, str]) -> str:
     return f"full_number_{patch['case']}" if patch["condition"].startswith("u") else "full_mid"
 
 
-def components(found: BlindRun) -> list[Check]:
+def components(blind: BlindRun) -> list[Check]:
     """v2 and v3: the first principal component where that is the line, else a report that it is not causal."""
     checks = []
     for id, tensor, k, name, position in COMPONENTS:
-        if id in found.left_out:
+        if id in blind.left_out:
             continue
         title = f"{tensor} (k = {k})"
-        if not found.has(id):
+        if not blind.has(id):
             checks.append(absent("PCA", title, f"cosine ≥ {COSINE}"))
             continue
-        pc1 = found.tensor(id, f"pcs_{position if k == 2 else tensor}")[:, 0]
-        is_decoy = decoy_share(pc1, found.truth) > 0.5
-        method = chosen_method(found, id, tensor)
+        pc1 = blind.tensor(id, f"pcs_{position if k == 2 else tensor}")[:, 0]
+        is_decoy = decoy_share(pc1, blind.truth) > 0.5
+        method = chosen_method(blind, id, tensor)
         if is_decoy:
             reported = method == "DAS"
             words = "PC1 is a decoy, and " + ("reported as not causal" if reported else "used all the same")
             checks.append(Check("PCA", title, words, "reported as not causal", reported))
         else:
-            near = cosine(found.tensor(id, tensor), found.truth.directions[k][name])
+            near = cosine(blind.tensor(id, tensor), blind.truth.directions[k][name])
             checks.append(at_least("PCA", f"{title}, {method}, cosine", near, COSINE, "cosine"))
     return checks
 
 
-def chosen_method(found: BlindRun, id: str, tensor: str) -> str:
+def chosen_method(blind: BlindRun, id: str, tensor: str) -> str:
     """How the run says that it obtained a direction: "PCA" or "DAS"."""
-    rows = found.rows(id, "v2") if id == "k2.number" else found.rows(id, "fits", direction=tensor)
+    rows = blind.rows(id, "v2") if id == "k2.number" else blind.rows(id, "fits", direction=tensor)
     return str(rows[0]["method"]) if rows else ""
 
 
@@ -171,44 +171,44 @@ def decoy_share(direction: torch.Tensor, truth: Truth) -> float:
     return float((basis.T @ unit).square().sum())
 
 
-def decoys(found: BlindRun, lab: Lab, context: Context) -> list[Check]:
+def decoys(blind: BlindRun, lab: Lab, context: Context) -> list[Check]:
     """The decoys decode the number, do nothing, and are not reported."""
-    truth, checks = found.truth, []
+    truth, checks = blind.truth, []
     curve = Subspace(truth.decoys.curve)
     for case in CASES:
         site, examples = resid(truth.number_layer).at(case), case_pairs(lab, context, case)
         done = score(examples, [[swap(site, examples.clean, curve)]]).iia(0).mean
         checks.append(at_most("decoys", f"curve at {case}, IIA", done, UNUSED, "IIA"))
-        checks.append(at_least("decoys", f"curve at {case}, probe", decoded(found, case), R2, "R²"))
-    used = [(id, tensor, found.tensor(id, tensor)) for id, tensor, *_ in (*DIRECTIONS, *COMPONENTS) if found.has(id)]
+        checks.append(at_least("decoys", f"curve at {case}, probe", decoded(blind, case), R2, "R²"))
+    used = [(id, tensor, blind.tensor(id, tensor)) for id, tensor, *_ in (*DIRECTIONS, *COMPONENTS) if blind.has(id)]
     for id, tensor, direction in used:
         checks.append(at_most("decoys", f"{tensor} of {id}", decoy_share(direction, truth), LITTLE, "square on decoys"))
-    shared = {(row["layer"], row["neuron"]) for row in found.rows("k2.neurons", "scores", shared=True)}
+    shared = {(row["layer"], row["neuron"]) for row in blind.rows("k2.neurons", "scores", shared=True)}
     among = sorted(shared & set(truth.decoys.neurons))
     checks.append(Check("decoys", "decoy neurons", f"{len(among)} reported", "none reported", not among))
     return checks
 
 
-def decoded(found: BlindRun, case: str) -> float | None:
+def decoded(blind: BlindRun, case: str) -> float | None:
     """The held-out R² of log y from the decoys' coordinates: every other number is held out."""
-    if not found.has("k2.number"):
+    if not blind.has("k2.number"):
         return None
-    x = found.tensor("k2.number", f"means_{case}") @ found.truth.decoys.curve
-    logs = found.tensor("k2.number", f"values_{case}").double().log()[:, None]
+    x = blind.tensor("k2.number", f"means_{case}") @ blind.truth.decoys.curve
+    logs = blind.tensor("k2.number", f"values_{case}").double().log()[:, None]
     held_out = torch.arange(len(x)) % 2 == 1
     fitted = ridge(x[~held_out], logs[~held_out])
     return float(r2(logs[held_out][:, 0], fitted(x[held_out])[:, 0]).mean)
 
 
-def heads(found: BlindRun) -> list[Check]:
+def heads(blind: BlindRun) -> list[Check]:
     """In each sweep of a layer's heads, those that have an effect are the planted ones."""
-    truth = found.truth
+    truth = blind.truth
     sweeps = {
-        "y1 to y2 (k = 2)": (found.rows("k2.heads", "excess"), set(truth.transport_heads["y1"])),
-        "y1 to y3 (k = 3)": (found.rows("k3.heads", "excess", order="y1>y3>y2"), set(truth.transport_heads["y1"])),
-        "y2 to y3 (k = 3)": (found.rows("k3.heads", "excess", order="y2>y3>y1"), set(truth.transport_heads["y2"])),
+        "y1 to y2 (k = 2)": (blind.rows("k2.heads", "excess"), set(truth.transport_heads["y1"])),
+        "y1 to y3 (k = 3)": (blind.rows("k3.heads", "excess", order="y1>y3>y2"), set(truth.transport_heads["y1"])),
+        "y2 to y3 (k = 3)": (blind.rows("k3.heads", "excess", order="y2>y3>y1"), set(truth.transport_heads["y2"])),
         "read-out (k = 3)": (
-            [row for row in found.rows("k3.readout", "heads", metric="pooled", order="y1>y2>y3") if row["head"] >= 0],
+            [row for row in blind.rows("k3.readout", "heads", metric="pooled", order="y1>y2>y3") if row["head"] >= 0],
             {truth.readout_head},
         ),
     }
