@@ -1,10 +1,10 @@
-"""Inventory-up results of the three-number experiments, of the exact schemas, for tests of layout only."""
+"""Made-up results of the three-number experiments, of the exact schemas, for tests of layout only."""
 
 from typing import Any
 
 import numpy as np
 import torch
-from synthetic import HEADS, LAYERS, D, N, components, fits, patches, random, role, score, scores, unit
+from synthetic_parts import HEADS, LAYERS, D, N, components, fits, patches, random, role, score, scores, unit
 
 from numberline.results.result import Result
 
