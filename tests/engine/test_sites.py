@@ -134,3 +134,11 @@ def test_sources_in_small_waves_are_those_of_one(qwen_bench: Bench, monkeypatch)
     whole = sweep(qwen_bench, qwen_bench.clean, qwen_bench.corrupted)
     monkeypatch.setattr(type(qwen_bench.lab.memory), "wave", lambda self, tokens: 3)
     assert qwen_bench.close(sweep(qwen_bench, qwen_bench.clean, qwen_bench.corrupted), whole)
+
+
+@pytest.mark.parametrize("site", [head(1, 2), neurons(1), mlp(1), resid(1)], ids=str)
+def test_a_source_that_says_the_same_up_to_there_changes_nothing_at_all(qwen_bench: Bench, site: Site):
+    """Both prompts begin alike up to token 27: not even rounding is left, whether or not the source kept the site."""
+    unedited = qwen_bench.lab.run(qwen_bench.corrupted, [], ALL).logits
+    swapped = qwen_bench.lab.run(qwen_bench.corrupted, [swap(site.at(27), qwen_bench.clean)], ALL).logits
+    assert torch.equal(swapped, unedited)

@@ -57,7 +57,8 @@ def heads(lab: Lab, context: Context) -> Result:
 def ranking(rows: Rows) -> Rows:
     """From the table `heads`: every head's mean absolute effect over the orders, largest first."""
     recovery = {(row["order"], row["head"]): row["mean"] for row in rows if row["metric"] == "pr"}
-    orders, places = {order for order, _ in recovery}, {row["head"]: row["layer"] for row in rows if row["head"] >= 0}
+    orders = list(dict.fromkeys(order for order, _ in recovery))  # in one order, so that sums are the same in every run
+    places = {row["head"]: row["layer"] for row in rows if row["head"] >= 0}
     effects = {
         head: sum(abs(recovery[order, head] - recovery[order, -1]) for order in orders) / len(orders) for head in places
     }
