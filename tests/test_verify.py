@@ -18,7 +18,7 @@ from numberline.models.planted import VARIANTS, planted
 from numberline.tasks.sizes import MEDIUM
 from numberline.verify import cases, neurons, picture, processes, scorecard, sites_and_directions
 from numberline.verify.cases import Case
-from numberline.verify.check import BlindRun, Check, correlation, cosine, iia_at_least
+from numberline.verify.check import BlindRun, Check, at_most, correlation, cosine, iia_at_least
 
 GOOD = Check("roles", "number_layer", "2", "2", True)
 BAD = Check("directions", "u, cosine", "0.700", "cosine ≥ 0.95", False, 0.7)
@@ -117,6 +117,12 @@ def test_the_scorecard_is_a_table_a_file_and_a_page(tmp_path):
     (line,) = [line for line in scorecard.lines(checks) if line.name == "u, cosine"]
     assert (line.passed, line.cases, line.worst, line.green) == (1, 2, "0.700", False)
     assert scorecard.passed({Case(0): [GOOD]})
+
+
+def test_the_worst_of_what_should_be_small_is_the_largest():
+    checks = {Case(i): [at_most("decoys", "curve", value, 0.02, "IIA")] for i, value in enumerate((0.5, 0.9, 0.01))}
+    (line,) = scorecard.lines(checks)
+    assert (line.passed, line.worst) == (1, "0.900")
 
 
 def test_the_picture_needs_a_scorecard(tmp_path):

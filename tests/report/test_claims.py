@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from synthetic import make_run
 from numberline.claims import CLAIMS, FILE, ledger, ledger_of, write_claims
 from numberline.claims.evidence import Evidence, NotMeasuredError, Quantity, average
 from numberline.claims.paper_comparison import beside_the_paper
-from numberline.claims.verdicts import Measurement, combine, judge
+from numberline.claims.verdicts import Measurement, combine, decide, judge
 from numberline.errors import NumberlineError
 from numberline.report.compare import beside, side_by_side, write_comparison
 from numberline.report.registry import EXHIBITS
@@ -169,6 +169,33 @@ def test_every_claim_is_declared_with_everything_about_it(id):
 def test_the_order_of_the_ledger_is_declared():
     assert IDS[:3] == ["solves", "position", "linear"]
     assert [claim.order for claim in CLAIMS.values()] == list(range(1, len(IDS) + 1))
+
+
+def test_a_column_that_is_not_there_is_named_and_a_mistake_in_the_code_is_not_hidden():
+    results = good()
+    trace = results["k2.trace"].tables["trace"].drop_columns(["position"])
+    results["k2.trace"] = replace(Result.of({"trace": trace}, 64), id="k2.trace")
+    (finding,) = (each for each in ledger(results) if each.id == "transport")
+    assert finding.verdict == "not tested"
+    assert any(each.why.startswith("k2.trace/trace has no column 'position'") for each in finding.measurements)
+
+    def mistaken(_: Evidence) -> Quantity:
+        return {}["position"]
+
+    claim = CLAIMS["solves"]
+    broken = replace(claim, criteria=(replace(claim.criteria[0], measure=mistaken),))
+    with pytest.raises(KeyError, match="position"):
+        decide(broken, results)
+
+
+def test_what_was_not_run_is_said_by_its_id():
+    results = good()
+    del results["k2.shared"]
+    findings = {each.id: each for each in ledger(results)}
+    assert findings["plane"].not_run == {"k2.shared"}
+    assert findings["solves"].not_run == frozenset()
+    gone = {**results, "k2.shared": Result.of({}, 0, missing="no such head")}
+    assert next(each for each in ledger(gone) if each.id == "plane").not_run == frozenset()
 
 
 def test_claims_json(tmp_path):

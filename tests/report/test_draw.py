@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib
@@ -197,6 +198,24 @@ def test_a_result_that_could_not_be_measured_gives_its_reason(tmp_path):
     (path / "run.json").write_text(json.dumps(about))
     made = draw_run(path, ("app-whole-l15",))
     assert made.skipped == {"app-whole-l15": "k2.whole could not be measured on this model: no flag"}
+
+
+def test_a_column_that_is_not_there_is_named_and_a_mistake_in_the_code_is_not_hidden(tmp_path, monkeypatch):
+    path = make_run(tmp_path / "run", without=("behaviour.operands",))
+    accuracy = results()["behaviour.operands"].tables["accuracy"].drop_columns(["k"])
+    RunFolder(path).save("behaviour.operands", Result.of({"accuracy": accuracy}, 1), "0", {}, 0.0)
+    about = json.loads((path / "run.json").read_text())
+    about["experiments"]["behaviour.operands"] = {"digest": "0", "n": 1, "seconds": 0.0}
+    (path / "run.json").write_text(json.dumps(about))
+    said = draw_run(path, ("app-behaviour",)).skipped["app-behaviour"]
+    assert said.startswith("behaviour.operands/accuracy has no column 'k', only population, ")
+
+    def mistaken(_: RunView):
+        return {}["k"]
+
+    monkeypatch.setitem(draw.FIGURES, "app-behaviour", replace(FIGURES["app-behaviour"], make=mistaken))
+    with pytest.raises(KeyError, match="k"):
+        draw_run(path, ("app-behaviour",))
 
 
 def test_a_result_of_another_configuration_is_not_drawn(tmp_path):

@@ -108,12 +108,11 @@ def _ledger(view: RunView, findings: Sequence["Finding"]) -> dict[str, Any]:
     """The verdict and the ledger, with links to those figures that have a place in the page."""
     if not findings:
         return {"headline": "", "verdict": "", "ledger": []}
-    from numberline.report.summary import counted, ledger_rows, verdict
+    from numberline.report.summary import counted, ledger_rows, told
 
     rows = [{**row, "figures": [(label, label in EXHIBITS) for label in row["figures"]]}
             for row in ledger_rows(findings)]  # fmt: skip
-    headline = counted(findings, view)
-    return {"headline": headline, "verdict": verdict(findings, view).removeprefix(headline), "ledger": rows}
+    return {"headline": counted(findings, view), "verdict": " ".join(told(findings, view)), "ledger": rows}
 
 
 def _beside(row: "Comparison") -> dict[str, str]:

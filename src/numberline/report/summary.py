@@ -28,12 +28,16 @@ OTHERS: Mapping[Verdict, str] = {
 
 def verdict(findings: Sequence[Finding], view: RunView) -> str:
     """The paragraph."""
-    parts = [counted(findings, view)]
-    parts += [finding.told(words_of(view)) for finding in findings if finding.verdict == "holds"]
+    return " ".join([counted(findings, view), *told(findings, view)])
+
+
+def told(findings: Sequence[Finding], view: RunView) -> list[str]:
+    """Its sentences after the first: what holds, what fails, what is undecided or was not tested."""
+    parts = [finding.told(words_of(view)) for finding in findings if finding.verdict == "holds"]
     for wanted, start in OTHERS.items():
         listed = grouped(findings, wanted)
         parts += [f"{start}: {listed}."] if listed else []
-    return " ".join(parts)
+    return parts
 
 
 def words_of(view: RunView) -> dict[str, str]:

@@ -97,7 +97,7 @@ def verify(case: Case, out: Path, size: str, watcher: Watcher, left_out: Sequenc
 
 def accuracy(blind: BlindRun) -> float | None:
     """How many pairs and triples of two digits are answered right, the worse of the two."""
-    rows = [row for row in blind.rows("behaviour.pairs", "accuracy") if row["population"].startswith("two-digit")]
+    rows = blind.rows("behaviour.pairs", "accuracy", digits=2)
     return min(float(row["mean"]) for row in rows) if rows else None
 
 

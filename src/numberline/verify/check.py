@@ -47,6 +47,8 @@ class Check:
     wanted: str
     passed: bool
     measure: float | None = None
+    less_is_better: bool = False
+    """Of the measure: whether a smaller one is nearer to what was planted."""
 
     @property
     def content(self) -> dict[str, Any]:
@@ -124,7 +126,7 @@ def at_most(row: str, name: str, value: float | None, bar: float, what: str) -> 
     wanted = f"{what} < {bar:g}"
     if value is None:
         return absent(row, name, wanted)
-    return Check(row, name, f"{value:.3f}", wanted, value < bar, value)
+    return Check(row, name, f"{value:.3f}", wanted, value < bar, value, less_is_better=True)
 
 
 def missed(checks: Iterable[Check]) -> list[Check]:

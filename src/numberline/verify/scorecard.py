@@ -5,7 +5,7 @@ it did worst. `scorecard.json` holds every check of every case.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,14 +52,9 @@ def lines(checks: Checks) -> list[Line]:
 
 def _line(row: str, name: str, checks: Sequence[Check]) -> Line:
     failed = [check for check in checks if not check.passed]
-    least = sign(checks)
+    least = -1.0 if any(check.less_is_better for check in checks) else 1.0
     worst = min(failed or checks, key=lambda check: (check.measure is not None, least * (check.measure or 0.0)))
     return Line(row, name, worst.wanted, len(checks) - len(failed), len(checks), worst.found)
-
-
-def sign(checks: Iterable[Check]) -> float:
-    """1 where more is better, −1 where less is."""
-    return -1.0 if any("<" in check.wanted for check in checks) else 1.0
 
 
 def table(checks: Checks, missed: bool = False) -> Table:

@@ -78,10 +78,10 @@ def shade(name: str) -> str:
 def site(view: RunView, name: str) -> str:
     """Where a direction lives: L13 residual, or the output of L14.H14."""
     if name in ("v1", "v2"):
-        head = view.spelled(f"transport_head_y{name[1]}")
-        return f"output of {head}" if head != "not found" else "output of the transport head"
-    layer = view.spelled("number_layer_k3")
-    return f"L{layer} residual" if layer != "not found" else "number-layer residual"
+        role = f"transport_head_y{name[1]}"
+        return f"output of {view.spelled(role) if view.has(role) else 'the transport head'}"
+    role = "number_layer_k3"
+    return f"L{view.spelled(role)} residual" if view.has(role) else "number-layer residual"
 
 
 def transport_layer(view: RunView) -> str:

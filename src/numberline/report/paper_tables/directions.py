@@ -72,9 +72,9 @@ def _obtained(view: RunView, id: str, name: str, case: str) -> str:
 
 
 def _site(view: RunView, role: str) -> str:
-    spelled = view.spelled(role)
-    if spelled == "not found":
+    if not view.has(role):
         return f"{words(role)}: not found"
+    spelled = view.spelled(role)
     return f"output of {spelled}" if "_head" in role else f"L{spelled} residual"
 
 
