@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -33,7 +34,9 @@ NOT_YET: Mapping[str, frozenset[str]] = {
 """Edges that the redesign still has to remove; this table is to become empty and then to go."""
 FOR_ALL = frozenset({"discovery", "errors", "estimates", "files", "seed", "templates", "__version__"})
 ABOVE_ALL = ("__init__", "__main__")
-MOST_LINES = 600
+MOST_LINES: Mapping[str, int] = {"src": 300, "tests": 400, "training": 400, "benchmarks": 400, "scripts": 400}
+STILL_LONG = frozenset({"src/numberline/models/planted/compile.py"})
+"""Files that are still to be split; this set is to become empty and then to go."""
 
 
 def sources(*folders: str) -> list[Path]:
@@ -137,10 +140,18 @@ def test_nothing_outside_the_repository_is_named(path):
     assert not re.search(r"\.\./shared|/work/|/root/|/home/", path.read_text())
 
 
-def test_files_are_short():
-    files = sources("src", "tests", "training", "benchmarks", "scripts")
-    lengths = {path: len(path.read_text().splitlines()) for path in files}
-    assert {path: n for path, n in lengths.items() if n > MOST_LINES} == {}
+def lengths(folder: str) -> dict[str, int]:
+    """The number of lines of each file."""
+    return {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in sources(folder)}
+
+
+@pytest.mark.parametrize("folder", MOST_LINES)
+def test_files_are_short(folder):
+    assert {file for file, lines in lengths(folder).items() if lines > MOST_LINES[folder]} <= STILL_LONG
+
+
+def test_most_files_are_very_short():
+    assert median(lengths("src").values()) < 150
 
 
 def test_every_declared_dependency_is_pinned():

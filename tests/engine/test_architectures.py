@@ -19,14 +19,14 @@ from numberline.engine.sites import attn, head, mid, mlp, neurons, resid
 from numberline.errors import NumberlineError
 from numberline.models.catalogue import COMPILED, TRAINED
 from numberline.models.families import COHERE, FAMILIES, GEMMA, GRANITE, LLAMA, OLMO2, PHI3, ROWS, UNGATED
-from numberline.models.loaded import Loaded
+from numberline.models.loaded import LoadedModel
 from numberline.models.network import Block, Network
 
 DTYPES = [torch.float64, torch.float32, torch.bfloat16, torch.float16]
 
 
 def lab_with(model, family) -> Lab:
-    return Lab.of(Loaded("", Network.of(model, family), None, ""))
+    return Lab.of(LoadedModel("", Network.of(model, family), None, ""))
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

@@ -28,7 +28,7 @@ from numberline.engine.recording import Keep, Recording
 from numberline.engine.sites import RESID, Site, check
 from numberline.engine.wave import Wave
 from numberline.errors import NumberlineError
-from numberline.models.loaded import Loaded
+from numberline.models.loaded import LoadedModel
 from numberline.models.network import Network
 
 
@@ -59,11 +59,11 @@ class Reading:
 class Lab:
     """A loaded model with its engine."""
 
-    loaded: Loaded
+    loaded: LoadedModel
     memory: Memory
 
     @classmethod
-    def of(cls, loaded: Loaded) -> "Lab":
+    def of(cls, loaded: LoadedModel) -> "Lab":
         """Set up the engine for a loaded model."""
         network = loaded.network
         return cls(loaded, Memory(network.d_model, network.d_mlp, network.dtype.itemsize, network.blocks[0].device))

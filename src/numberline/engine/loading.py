@@ -16,7 +16,7 @@ from numberline.engine.lab import Lab
 from numberline.engine.parity import Comparison, check_finite, self_check
 from numberline.errors import NumberlineError
 from numberline.models.families import FAMILIES, ROWS, Family
-from numberline.models.loaded import Loaded, fingerprint
+from numberline.models.loaded import LoadedModel, fingerprint
 from numberline.models.loading import read
 from numberline.models.network import Network
 
@@ -42,7 +42,7 @@ def wrap(model: Any, tokenizer: Any, name: str = "model") -> Lab:
     reasons: dict[str, list[str]] = {}
     for family in (FAMILIES[kind],) if kind in FAMILIES else ROWS:
         try:
-            lab = Lab.of(Loaded(name, Network.of(model, family), tokenizer, identity))
+            lab = Lab.of(LoadedModel(name, Network.of(model, family), tokenizer, identity))
             found = self_check(lab)
         except (MemoryError, torch.OutOfMemoryError):
             raise

@@ -21,7 +21,7 @@ ELSEWHERE = ("_name_or_path", "transformers_version", "dtype", "architectures", 
 
 
 @dataclass(frozen=True, eq=False)
-class Loaded:
+class LoadedModel:
     """A model, its tokenizer, and who it is."""
 
     name: str
@@ -30,10 +30,10 @@ class Loaded:
     fingerprint: str
 
 
-def wrap(model: Any, tokenizer: Any, name: str) -> Loaded:
+def wrap(model: Any, tokenizer: Any, name: str) -> LoadedModel:
     """Use a model that is already in memory, as its row says, without the self-check."""
     model.eval().requires_grad_(False)
-    return Loaded(name, Network.of(model), tokenizer, fingerprint(model, tokenizer))
+    return LoadedModel(name, Network.of(model), tokenizer, fingerprint(model, tokenizer))
 
 
 def fingerprint(model: Any, tokenizer: Any = None) -> str:
