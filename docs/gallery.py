@@ -50,9 +50,10 @@ def _lines(view: RunView, captions: dict[str, str], said: str) -> list[str]:
     for title, labels in SECTIONS.items():
         drawn = [label for label in labels if label in captions]
         if drawn:
-            lines += ["", f"## {title}"]
+            lines += ["", f"## {view.language.say(title)}"]
         for label in drawn:
-            lines += ["", f"### {FIGURES[label].heading}", "", f"![{label}](pictures/{file_name(label)}.png)"]
+            heading = view.language.say(FIGURES[label].heading)
+            lines += ["", f"### {heading}", "", f"![{label}](pictures/{file_name(label)}.png)"]
             lines += ["", f"*{label}.* {markdown(captions[label])}"]
     return lines
 

@@ -8,6 +8,7 @@ import synthetic_two
 from synthetic_parts import HEADS, LAYERS, NEURONS, D, random
 
 from numberline.results.folder import RunFolder
+from numberline.results.language import Language
 from numberline.results.result import Result
 from numberline.results.schema import FORMAT, About, Configuration, Hardware, Model
 from numberline.tasks.sizes import PAPER, QUICK
@@ -29,6 +30,7 @@ def make_run(path: Path, size: str = "quick", model: str = "made-up", without: t
     about = About(
         format=FORMAT,
         configuration=Configuration(model=model, size=size, seed=52, task="max"),
+        language=Language(),
         model=Model(
             name=model, fingerprint="0", architecture="qwen2", layers=LAYERS, heads=HEADS, width=D, neurons=NEURONS,
             vocabulary=306, parameters=1000, dtype="float32", device="cpu",

@@ -19,6 +19,7 @@ from numberline.report.registry import EXHIBITS
 from numberline.report.summary import ledger_rows, verdict
 from numberline.report.view import RunView
 from numberline.results.folder import RunFolder
+from numberline.results.language import PAPER
 from numberline.results.result import Result
 
 IDS = list(CLAIMS)
@@ -99,7 +100,8 @@ def test_every_measurement_of_every_claim_can_fail():
         for claim in ledger(spoiled(name)):
             seen |= {(claim.id, each.name) for each in claim.measurements if each.verdict == "fails"}
     # What all claims about y2's (and y3's) position rest on is spoiled by one table of the trace, tested below.
-    expected = {(claim.id, criterion.name) for claim in CLAIMS.values() for criterion in claim.criteria}
+    spoken = (claim.spoken(PAPER) for claim in CLAIMS.values())
+    expected = {(claim.id, criterion.name) for claim in spoken for criterion in claim.criteria}
     assert {pair for pair in expected - seen if not pair[1].startswith("recovery of y1's change")} == set()
 
 
@@ -185,7 +187,7 @@ def test_a_column_that_is_not_there_is_named_and_a_mistake_in_the_code_is_not_hi
     claim = CLAIMS["solves"]
     broken = replace(claim, criteria=(replace(claim.criteria[0], measure=mistaken),))
     with pytest.raises(KeyError, match="position"):
-        decide(broken, results)
+        decide(broken, Evidence(results))
 
 
 def test_what_was_not_run_is_said_by_its_id():
@@ -237,7 +239,7 @@ def test_ledger_rows_spell_every_measurement():
     rows = ledger_rows(ledger(spoiled("no u")))
     linear = next(row for row in rows if row["id"] == "linear")
     assert (linear["verdict"], linear["symbol"]) == ("fails", "✗")
-    assert linear["instead"] == CLAIMS["linear"].fails
+    assert linear["instead"] == CLAIMS["linear"].spoken(PAPER).fails
     assert not any(row["instead"] for row in rows if row is not linear)
     assert {"name": "IIA of u", "value": "0.10 [0.06, 0.14]", "threshold": "≥ 0.50"}.items() <= linear["measurements"][
         1

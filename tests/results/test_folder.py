@@ -22,6 +22,7 @@ def about(**changed) -> About:
     fields = {
         "format": FORMAT,
         "configuration": Configuration(model="mine", size="quick", seed=52, task="max"),
+        "language": Language(),
         "model": Model(
             name="mine", fingerprint="abc", architecture="qwen2", layers=2, heads=2, width=4, neurons=8, vocabulary=16,
             parameters=100, dtype="float32", device="cpu",

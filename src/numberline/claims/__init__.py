@@ -13,10 +13,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from numberline.claims.claim import Claim
+from numberline.claims.evidence import Evidence
 from numberline.claims.registry import CLAIMS
 from numberline.claims.verdicts import Finding, Measurement, Verdict, decide
 from numberline.files import write_whole
 from numberline.results.folder import RunFolder
+from numberline.results.language import PAPER, Language
 from numberline.results.result import Result
 
 FILE, FORMAT = "claims.json", 1
@@ -24,20 +26,21 @@ FILE, FORMAT = "claims.json", 1
 __all__ = ["CLAIMS", "FILE", "Claim", "Finding", "Measurement", "Verdict", "ledger", "ledger_of", "write_claims"]
 
 
-def ledger(results: Mapping[str, Result]) -> tuple[Finding, ...]:
-    """Every claim, tested on results by id."""
-    return tuple(decide(claim, results) for claim in CLAIMS.values())
+def ledger(results: Mapping[str, Result], language: Language = PAPER) -> tuple[Finding, ...]:
+    """Every claim, tested on results by id, in the words of what was compared."""
+    return tuple(decide(claim, Evidence(results, language)) for claim in CLAIMS.values())
 
 
 def ledger_of(path: str | Path) -> tuple[Finding, ...]:
     """Every claim, tested on a run folder's valid results."""
-    return ledger(RunFolder.open(path).results)
+    run = RunFolder.open(path)
+    return ledger(run.results, run.about.language)
 
 
 def write_claims(path: str | Path) -> tuple[Finding, ...]:
     """Test every claim on a run folder and write claims.json there."""
     run = RunFolder.open(path)
-    findings = ledger(run.results)
+    findings = ledger(run.results, run.about.language)
     content = {"format": FORMAT, "model": run.about.model.name, "claims": [finding.content for finding in findings]}
     write_whole(run.path / FILE, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
     return findings

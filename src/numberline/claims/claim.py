@@ -13,14 +13,16 @@
     )
 
 The two sentences say what a run found. In the first, the key of a criterion stands for what was measured ({iia}, or
-{accuracy:1%} as a percentage with one digit), and the name of a role for its site on this model ({flag_layer}).
+{accuracy:1%} as a percentage with one digit), and the name of a role for its site on this model ({flag_layer}). In all
+texts the words of a run's concept stand in place of their names ({noun}, {largest}: `Language`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from numberline.claims.evidence import Evidence, Quantity
+from numberline.results.language import Language
 
 Direction = Literal["at least", "at most"]
 
@@ -36,6 +38,10 @@ class Criterion:
     reason: str
     key: str = ""
     """By which the claim's sentence names what was measured."""
+
+    def spoken(self, language: Language) -> "Criterion":
+        """In the words of a run's concept."""
+        return replace(self, name=language.say(self.name), reason=language.say(self.reason))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,3 +59,8 @@ class Claim:
     """The variants of the planted model on which it must fail."""
     falls_with: tuple[str, ...] = ()
     """Those on which it may: it is measured with what they break."""
+
+    def spoken(self, language: Language) -> "Claim":
+        """In the words of a run's concept; the sentence with what was measured is said by the finding."""
+        criteria = tuple(criterion.spoken(language) for criterion in self.criteria)
+        return replace(self, sentence=language.say(self.sentence), fails=language.say(self.fails), criteria=criteria)

@@ -34,7 +34,7 @@ MEETS = Criterion(
     partial(arrives, "k2.trace", "y2"),
     "at least",
     MOST,
-    "both numbers meet at y2's position only if most of y1's effect passes through it",
+    "both {nouns} meet at y2's position only if most of y1's effect passes through it",
 )
 """What every claim about y2's position rests on, and what the causal trace of any model tells."""
 MEETS_AT_Y3 = Criterion(
@@ -42,9 +42,9 @@ MEETS_AT_Y3 = Criterion(
     partial(arrives, "k3.trace", "y3"),
     "at least",
     MOST,
-    "the numbers meet at y3's position only if most of y1's effect passes through it",
+    "the {nouns} meet at y3's position only if most of y1's effect passes through it",
 )
-"""The same with three numbers."""
+"""The same with three operands."""
 
 
 def shared(condition: str, case: str, evidence: Evidence, metric: str = "iia") -> Quantity:

@@ -14,6 +14,7 @@ from functools import reduce
 from typing import Any
 
 from numberline.estimates import wilson
+from numberline.results.language import PAPER, Language
 from numberline.results.result import Result
 from numberline.results.table import NotMeasuredError, Table
 
@@ -94,9 +95,10 @@ def smallest(values: Iterable[Quantity]) -> Quantity:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The results of a run, by id."""
+    """The results of a run, by id, and the words of its concept."""
 
     results: Mapping[str, Result]
+    language: Language = PAPER
 
     def rows(self, id: str, table: str, **where: Any) -> Table:
         """The rows of a table whose columns have these values; raises where there is none."""

@@ -5,11 +5,12 @@ interval. A value without sampling error (a cosine, a count) has no interval. Wh
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from numberline.claims.evidence import Evidence, NotMeasuredError, Quantity, average
 from numberline.claims.paper_values import Number, paper_values
+from numberline.results.language import PAPER, Language
 from numberline.results.result import Result
 
 Measures = Callable[[Evidence], Sequence[Quantity]]
@@ -44,8 +45,14 @@ class Comparison:
         return self.found.lo <= self.paper <= self.found.hi
 
 
-def beside_the_paper(results: Mapping[str, Result]) -> list[Comparison]:
-    """Every number of the paper, those of its table of whole numbers included, beside a run's results."""
+def beside_the_paper(results: Mapping[str, Result], language: Language = PAPER) -> list[Comparison]:
+    """Every number of the paper, those of its table of whole numbers included, beside a run's results.
+
+    They say nothing of another question than the paper's: beside it, nothing was measured.
+    """
+    if language != PAPER:
+        why = f"the paper asks “{PAPER.question}”, and this run “{language.question}”"
+        return [replace(row, why=why) for row in beside_the_paper({})]
     evidence = Evidence(results)
     rows: list[Comparison] = []
     for value in paper_values().values:

@@ -16,7 +16,6 @@ from typing import Any, Literal
 from numberline.claims.claim import Claim, Criterion, Direction
 from numberline.claims.evidence import Evidence, NotMeasuredError, Quantity
 from numberline.results.formatting import number, percent, with_interval
-from numberline.results.result import Result
 
 Verdict = Literal["holds", "fails", "undecided", "not tested"]
 STRONGEST_FIRST: tuple[Verdict, ...] = ("fails", "not tested", "undecided", "holds")
@@ -88,7 +87,7 @@ class Finding:
         }
 
     def told(self, words: Mapping[str, str]) -> str:
-        """The sentence of a claim that holds, with what was measured and with this run's words for roles."""
+        """The sentence of a claim that holds, with what was measured and with this run's words."""
         keys = [criterion.key for criterion in self.claim.criteria]
         return self.claim.holds.format_map({**words, **dict(zip(keys, self.measurements, strict=True))})
 
@@ -117,9 +116,10 @@ def measure(criterion: Criterion, evidence: Evidence) -> Measurement:
     return Measurement(criterion.name, found.value, found.lo, found.hi, found.n, *asked, verdict)
 
 
-def decide(claim: Claim, results: Mapping[str, Result]) -> Finding:
+def decide(claim: Claim, evidence: Evidence) -> Finding:
     """Test one claim on a run's results."""
-    measurements = tuple(measure(criterion, Evidence(results)) for criterion in claim.criteria)
+    claim = claim.spoken(evidence.language)
+    measurements = tuple(measure(criterion, evidence) for criterion in claim.criteria)
     verdict = combine(measurements)
     decisive = [measurement for measurement in measurements if measurement.verdict == verdict]
     # The same reason may stop several measurements: it is said once.

@@ -19,6 +19,7 @@ from numberline.report.summary import SYMBOLS, counted
 from numberline.report.view import RunView, words
 from numberline.results.folder import RunFolder
 from numberline.results.formatting import short, with_interval
+from numberline.results.language import PAPER
 from numberline.results.table import NotMeasuredError
 from numberline.templates import fill
 
@@ -38,12 +39,15 @@ class ComparedRun:
     def open(cls, path: Path) -> "ComparedRun":
         """Read a run folder."""
         run = RunFolder.open(path)
-        return cls(RunView(run), ledger(run.results), tuple(beside_the_paper(run.results)))
+        language = run.about.language
+        return cls(RunView(run), ledger(run.results, language), tuple(beside_the_paper(run.results, language)))
 
     @property
     def name(self) -> str:
         """The model, and what is not the default about the run."""
-        return f"{self.view.model} ({self.view.size})" if self.view.size != "paper" else self.view.model
+        task = [self.view.language.name] if self.view.language != PAPER else []
+        said = ", ".join([*task, *([self.view.size] if self.view.size != "paper" else [])])
+        return f"{self.view.model} ({said})" if said else self.view.model
 
     def role(self, name: str) -> str:
         """A role's layers as fractions of depth (the first layer 0, the last 1), and its value."""

@@ -8,7 +8,10 @@
         paper=("layout_two", "scale"),
     )
     def trace(view: RunView) -> Drawing:
-        \"""Causal trace of two numbers over layers and tokens.\"""
+        \"""Causal trace of two {nouns} over layers and tokens.\"""
+
+The heading, the question and the section's name have a run's words in place of what stands in braces
+(`Language.say`).
 
 The label names its files, the first line of the docstring is its heading, and it stands in its section of the page at
 its place, with the question that it answers and the paper's numbers (keys of claims/paper_values.toml) beside it.
@@ -28,15 +31,15 @@ class Section(StrEnum):
     """The sections of the page, in the paper's order."""
 
     ALGORITHM = "The algorithm"
-    TWO = "Two numbers"
-    THREE = "Three numbers"
+    TWO = "Two {nouns}"
+    THREE = "Three {nouns}"
     BEHAVIOUR = "Behaviour"
     PLACES = "Where the computation happens"
-    NUMBERS = "Individual numbers"
+    NUMBERS = "Individual {nouns}"
     SHARED = "The shared representation"
     NEURONS = "The comparator neurons"
-    THREE_IN_DETAIL = "Three numbers in detail"
-    WHOLE = "The whole generated number"
+    THREE_IN_DETAIL = "Three {nouns} in detail"
+    WHOLE = "The whole generated {noun}"
     BEYOND = "Beyond the paper"
     SETUP = "Setup"
 

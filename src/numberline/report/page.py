@@ -26,7 +26,7 @@ from numberline.report.draw import Inventory, draw_run, file_name, listed_in
 from numberline.report.formatting import count, number
 from numberline.report.registry import EXHIBITS, PLOTS, SECTIONS, TABLES
 from numberline.report.tables import plain_heads
-from numberline.report.view import RunView, words
+from numberline.report.view import RunView
 from numberline.results.folder import RunFolder
 from numberline.results.formatting import interval, short
 from numberline.results.table import NotMeasuredError
@@ -66,7 +66,7 @@ def write_page(path: Path) -> Path:
     from numberline.claims.paper_comparison import beside_the_paper
 
     run = RunFolder.open(path)
-    text = html(RunView(run), listed_in(path), write_claims(path), beside_the_paper(run.results))
+    text = html(RunView(run), listed_in(path), write_claims(path), beside_the_paper(run.results, run.about.language))
     write_whole(path / PAGE, text.encode())
     return path / PAGE
 
@@ -144,6 +144,7 @@ def _policy(*scripts: str) -> str:
 
 
 def _section(view: RunView, made: Inventory, title: str, labels: Sequence[str]) -> dict[str, Any]:
+    title = view.language.say(title)
     slug = re.sub(r"\W+", "-", title.lower()).strip("-")
     entries = [_entry(view, made, label) for label in labels if label != DIAGRAM]
     return {"title": title, "id": f"section-{slug}", "entries": entries}
@@ -151,8 +152,8 @@ def _section(view: RunView, made: Inventory, title: str, labels: Sequence[str]) 
 
 def _entry(view: RunView, made: Inventory, label: str) -> dict[str, Any]:
     """A figure, a table, or why there is none."""
-    spec = EXHIBITS[label]
-    entry: dict[str, Any] = {"label": label, "heading": spec.heading, "question": spec.question}
+    spec, say = EXHIBITS[label], view.language.say
+    entry: dict[str, Any] = {"label": label, "heading": say(spec.heading), "question": say(spec.question)}
     entry |= {"kind": "missing", "plots": []}
     entry |= {"paper": [], "reason": made.skipped.get(label, "it was not drawn yet")}
     picture = view.run.path / "figures" / f"{file_name(label)}.svg"
@@ -201,7 +202,7 @@ def about_model(view: RunView) -> str:
 def _roles(view: RunView) -> list[dict[str, str]]:
     return [
         {
-            "name": words(name).removeprefix("set of "),
+            "name": view.role(name).removeprefix("set of "),
             "value": view.spelled(name),
             "score": number(role.score),
             "margin": f"{number(role.margin)} (noise {number(role.noise)})",

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
+from matplotlib.colorbar import Colorbar
 from matplotlib.colors import CenteredNorm, Normalize
 from matplotlib.image import AxesImage
 
-from numberline.report import style
+from numberline.report import style, value_axis
 from numberline.results.arrays import Array
+from numberline.results.language import Language
 from numberline.results.table import Row, Table
 
 HATCH = "////"
@@ -87,20 +89,22 @@ def curve(axes: Axes, table: Table, x: str, label: str, colour: str, dashed: boo
     )  # fmt: skip
 
 
-def components(axes: Axes, table: Table, label: str, colour: str, value: str = "mean") -> None:
-    """Per-value means against the number, with standard errors."""
+def components(axes: Axes, language: Language, table: Table, label: str, colour: str, value: str = "mean") -> None:
+    """Per-value means against the value, with standard errors."""
     rows = sorted(table.rows, key=lambda row: row["value"])
-    numbers, means = [row["value"] for row in rows], [row[value] for row in rows]
+    x, means = value_axis.places(language, [row["value"] for row in rows]), [row[value] for row in rows]
     errors = [row["se"] or 0 for row in rows] if value == "mean" else None
     axes.errorbar(
-        numbers, means, errors, fmt="o", markersize=2.0, elinewidth=0.5, capsize=0, color=colour, label=label, alpha=0.9
+        x, means, errors, fmt="o", markersize=2.0, elinewidth=0.5, capsize=0, color=colour, label=label, alpha=0.9
     )
 
 
-def log_fit(axes: Axes, fit: Row, numbers: Array, label: str | None = None) -> None:
-    """The dotted line p log y + q."""
-    grid = np.linspace(float(np.min(numbers)), float(np.max(numbers)), 200)
-    axes.plot(grid, fit["p"] * np.log(grid) + fit["q"], ":", color=style.COLOURS["ink"], label=label, zorder=5)
+def line_fit(axes: Axes, language: Language, fit: Row, values: Array, label: str | None = None) -> None:
+    """The dotted line p log y + q, or p y + q on a linear scale."""
+    ends = value_axis.places(language, values)
+    grid = np.linspace(float(ends.min()), float(ends.max()), 200)
+    scaled = np.log(grid) if language.scale == "log" else grid
+    axes.plot(grid, fit["p"] * scaled + fit["q"], ":", color=style.COLOURS["ink"], label=label, zorder=5)
 
 
 def scores_map(
@@ -119,7 +123,7 @@ def signed_range(*matrices: Array) -> float:
 
 
 def cloud(axes: Axes, x: Array, y: Array, values: Array, size: float | int = 3.0) -> PathCollection:
-    """Points coloured by a number."""
+    """Points coloured by a value."""
     return axes.scatter(
         x, y, c=values, s=size, cmap=style.NUMBER_MAP, linewidths=0, alpha=0.85, rasterized=True,
         norm=Normalize(float(np.min(values)), float(np.max(values))),
@@ -145,8 +149,9 @@ def winners(axes: Axes, points: Array, winner: Array, size: float | int = 3.0) -
 
 
 def smoothed(values: Array, points: Array, width: float = 3.0) -> Array:
-    """The mean position along a number: a Gaussian-weighted mean over neighbouring values."""
+    """The mean position along the values: a Gaussian-weighted mean over neighbouring values."""
     values = values.astype(float)
+    width = min(width, max(float(np.ptp(values)), 1.0) / 20)  # of few values, each is nearly its own
     weights = np.exp(-0.5 * ((values[:, None] - values[None, :]) / width) ** 2)
     result: Array = weights @ points / weights.sum(1, keepdims=True)
     return result
@@ -180,27 +185,30 @@ def arrow(axes: Axes, direction: Array, label: str, colour: str, reach: float = 
 
 def manifold(
     axes: Axes,
+    language: Language,
     points: Array,
-    numbers: Array,
+    values: Array,
     means: tuple[Array, Array],
     direction: tuple[Array, str, str],
     operand: str,
     names: tuple[str, str] = ("PC1", "PC2"),
     size: float | int = 3.0,
 ) -> float:
-    """Points of a plane coloured by a number, their smoothed `means` along its values, and a direction's projection.
+    """Points of a plane coloured by a value, their smoothed `means` along all values, and a direction's projection.
 
     `direction` is the projection, its label and its colour. Returns its length: the share of the norm in this plane.
     """
-    image = cloud(axes, points[:, 0], points[:, 1], numbers, size)
+    image = cloud(axes, points[:, 0], points[:, 1], value_axis.places(language, values), size)
     path(axes, smoothed(*means))
     arrow(axes, *direction)
     axes.set(xlabel=names[0], ylabel=names[1])
-    colour_bar(axes, image, f"${operand[0]}_{operand[1:]}$")
+    value_bar(axes, language, image, operand)
     return float(np.linalg.norm(direction[0]))
 
 
-def field(axes: Axes, values: Array, matrix: Array) -> AxesImage:
+def field(
+    axes: Axes, language: Language, values: Array, matrix: Array, shown: Sequence[int] = (20, 50, 80)
+) -> AxesImage:
     """A receptive field over (y1, y2), divided by its peak; y1 = y2 is dashed. `matrix` is indexed [y1, y2]."""
     peak = float(np.nanmax(np.abs(matrix))) or 1.0
     low, high = float(values[0]), float(values[-1])
@@ -208,12 +216,16 @@ def field(axes: Axes, values: Array, matrix: Array) -> AxesImage:
     extent = (low - half, high + half, low - half, high + half)
     image = axes.imshow(matrix.T / peak, origin="lower", extent=extent, cmap=style.SIGNED_MAP, norm=CenteredNorm(0, 1))
     axes.plot([low, high], [low, high], "--", color=style.COLOURS["ink"], linewidth=0.6)
-    axes.set_xticks([20, 50, 80] if low < 20 and high > 80 else [low, high])
-    axes.set_yticks(axes.get_xticks())
+    value_axis.name_cells(axes, language, shown if low < shown[0] and high > shown[-1] else [low, high])
     return image
 
 
-def colour_bar(axes: Axes | Sequence[Axes], image: Any, label: str) -> None:
+def value_bar(axes: Axes, language: Language, image: Any, operand: str) -> None:
+    """A colour bar of an operand's values."""
+    value_axis.name(colour_bar(axes, image, "").ax.yaxis, language, operand)
+
+
+def colour_bar(axes: Axes | Sequence[Axes], image: Any, label: str) -> Colorbar:
     """A colour bar beside one panel or a group of panels."""
     first = axes if isinstance(axes, Axes) else axes[0]
     figure = first.get_figure()
@@ -221,6 +233,7 @@ def colour_bar(axes: Axes | Sequence[Axes], image: Any, label: str) -> None:
     bar = figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02, aspect=22)
     bar.set_label(label)
     bar.outline.set_linewidth(0.5)
+    return bar
 
 
 def matrix_text(

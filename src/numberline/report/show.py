@@ -15,6 +15,7 @@ from numberline.report.summary import ledger_rows
 from numberline.report.tables import plain_heads
 from numberline.report.view import RunView
 from numberline.results.folder import RunFolder
+from numberline.results.language import PAPER
 from numberline.results.roles import Role
 
 
@@ -26,7 +27,7 @@ def result_tables(path: Path, id: str, most: int = 40) -> Iterator[tuple[str, Ri
         raise NumberlineError(f"{path} has no result {id!r}: it has {', '.join(run.ids) or 'none'}")
     if found.missing is not None:
         yield f"{id} could not be measured on this model: {found.why}", _rich([], [])
-    if id == "k2.whole" and found.missing is None:
+    if id == "k2.whole" and found.missing is None and run.about.language == PAPER:
         content = beside_the_paper(RunView(run))
         yield content.caption, _rich(plain_heads(content), content.rows)
     if found.roles:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from numberline.results.folder import RunFolder
-from numberline.results.language import Language
+from numberline.results.language import PAPER, Language
 from numberline.results.roles import Role
 from numberline.results.schema import Model
 from numberline.results.table import NotMeasuredError
@@ -27,19 +27,9 @@ class RunView:
         return self.run.about.model.name
 
     @property
-    def kind(self) -> str:
-        """The task: max or min."""
-        return self.run.about.configuration.task
-
-    @property
     def language(self) -> Language:
         """The words of the task."""
         return self.run.about.language
-
-    @property
-    def question(self) -> str:
-        """What is asked, with two numbers in place."""
-        return f"The {self.kind}imum of 60 and 10 is"
 
     @property
     def size(self) -> str:
@@ -76,9 +66,9 @@ class RunView:
         """A role's value; raises where there is none."""
         role = self.roles.get(name)
         if role is None:
-            raise NotMeasuredError(f"the {words(name)} was not looked for in this run")
+            raise NotMeasuredError(f"the {self.role(name)} was not looked for in this run")
         if not role.found:
-            raise NotMeasuredError(f"the {words(name)} was not found: {role.why}")
+            raise NotMeasuredError(f"the {self.role(name)} was not found: {role.why}")
         return role.value
 
     def spelled(self, name: str) -> str:
@@ -93,7 +83,7 @@ class RunView:
     @property
     def number_layer(self) -> str:
         """In a title: layer 13, or the number layer."""
-        return self._layer("number_layer", "the number layer")
+        return self._layer("number_layer", f"the {self.role('number_layer')}")
 
     @property
     def transport_layer(self) -> str:
@@ -110,15 +100,18 @@ class RunView:
         """In a title: L14.H14, or the transport head."""
         return self.spelled("transport_head") if self.has("transport_head") else "the transport head"
 
+    def role(self, name: str) -> str:
+        """A role's name in this run's words: the month layer."""
+        return words(name, self.language)
+
     def _layer(self, role: str, otherwise: str) -> str:
         return f"layer {self.value(role)[0]}" if self.has(role) else otherwise
 
 
-def words(name: str) -> str:
-    """A role's name in words: number_layer is the number layer."""
-    return {"comparator_mlps": "set of comparator MLPs", "readout_layer": "read-out layer"}.get(
-        name, name.replace("readout", "read-out").replace("_", " ")
-    )
+def words(name: str, language: Language = PAPER) -> str:
+    """A role's name in words: number_layer is the number layer, of whole numbers."""
+    plain = name.replace("number", language.noun).replace("readout", "read-out").replace("_", " ")
+    return {"comparator_mlps": "set of comparator MLPs"}.get(name, plain)
 
 
 def join(parts: list[str]) -> str:

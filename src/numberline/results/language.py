@@ -52,10 +52,22 @@ class Language(BaseModel, frozen=True, strict=True, extra="forbid"):
     """What stands beside an operand's name at an axis."""
     extent: str = "10 to 99"
     """All values, in words."""
+    middle: str = "55"
+    """The value in the middle."""
     spelled: dict[int, str] = Field(default_factory=dict)
     """How a value is written, where not as its decimal digits."""
     coordinates: dict[int, float] = Field(default_factory=dict)
     """Where a value lies on an axis, where not at itself."""
+
+    @property
+    def greater(self) -> str:
+        """The word for the greater of two values, whichever is asked for."""
+        return self.larger if self.sign > 0 else self.smaller
+
+    @property
+    def fits(self) -> str:
+        """The table of fits on this scale."""
+        return f"{self.scale}_fits"
 
     def spell(self, value: int) -> str:
         """A value as it stands in a prompt."""
@@ -73,6 +85,15 @@ class Language(BaseModel, frozen=True, strict=True, extra="forbid"):
         """What a component is straight against: log y1, or y1."""
         return f"log {operand}" if self.scale == "log" else operand
 
+    @property
+    def words(self) -> dict[str, str]:
+        """Every word by its name."""
+        return {name: value for name, value in self if isinstance(value, str)}
+
     def say(self, text: str) -> str:
-        """A declared text with these words in place of their names."""
-        return text.format_map({name: value for name, value in self if isinstance(value, str)})
+        """A declared text with these words in place of their names, and of {Noun} at the beginning of a sentence."""
+        return text.format_map({**self.words, "Noun": self.noun.capitalize()})
+
+
+PAPER = Language()
+"""The paper's question: what is not said is as there."""

@@ -85,7 +85,7 @@ class About(Schema):
 
     format: Literal[2]
     configuration: Configuration
-    language: Language = Language()
+    language: Language
     model: Model
     sizes: dict[str, int | tuple[int, ...]]
     versions: dict[str, str]

@@ -28,6 +28,7 @@ def language_of(concept: Concept) -> Language:
         scale=concept.scale,
         axis=concept.axis,
         extent=task.extent,
+        middle=concept.spell(values[len(values) // 2]),
         spelled={value: concept.spell(value) for value in values if concept.spell(value) != str(value)},
         coordinates={value: concept.coordinate(value) for value in values if concept.coordinate(value) != value},
     )

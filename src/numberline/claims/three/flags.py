@@ -34,7 +34,7 @@ def flag_tells(position: str, evidence: Evidence) -> Quantity:
 claim = Claim(
     id="three-flags",
     order=11,
-    sentence='At y2 and at y3 a flag says "the largest so far".',
+    sentence='At y2 and at y3 a flag says "the {largest} so far".',
     figures=("three-number-compare", "app-k3-l15"),
     criteria=(
         MEETS_AT_Y3,
@@ -51,7 +51,7 @@ claim = Claim(
         ),
         *(
             Criterion(
-                f"prompts for which the flag at {position} tells whether {position} is the largest so far",
+                f"prompts for which the flag at {position} tells whether {position} is the {{largest}} so far",
                 partial(flag_tells, position),
                 "at least",
                 0.9,
@@ -60,8 +60,8 @@ claim = Claim(
             for position in POSITIONS
         ),
     ),
-    holds="Flags at y2 and y3 say “the largest so far” ({y2} and {y3} of the whole residual's recovery).",
-    fails="No flag at y2 and at y3 says “the largest so far”.",
+    holds="Flags at y2 and y3 say “the {largest} so far” ({y2} and {y3} of the whole residual's recovery).",
+    fails="No flag at y2 and at y3 says “the {largest} so far”.",
     broken_by=("phased-y3",),
     falls_with=("unsolving", "by-value", "no-flag"),
 )

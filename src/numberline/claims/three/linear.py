@@ -42,39 +42,39 @@ def elsewhere(name: str, case: str, evidence: Evidence) -> Quantity:
 claim = Claim(
     id="three-linear",
     order=10,
-    sentence="Three directions at y3's position are monotone and specific to their numbers.",
+    sentence="Three directions at y3's position are monotone and specific to their {nouns}.",
     figures=("three-number-compare", "app-k3-directions", "app-k3-dissociation"),
     criteria=(
         MEETS_AT_Y3,
         Criterion(
-            "rank correlation of a direction's component with its number, the least of v1, v2, v3",
+            "rank correlation of a direction's component with its {noun}, the least of v1, v2, v3",
             over_directions(monotone, smallest),
             "at least",
             0.9,
-            "monotone up to accidents of single numbers",
+            "monotone up to accidents of single {nouns}",
         ),
         Criterion(
             "recovery of a direction, as a share of the whole residual's, the least of the three",
             over_directions(own_share, smallest),
             "at least",
             MOST,
-            "a direction carries its number if it does most of what everything at that place does",
+            "a direction carries its {noun} if it does most of what everything at that place does",
             key="own",
         ),
         Criterion(
-            "effect of a direction when another number changes, as a share of its own, the most of the three",
+            "effect of a direction when another {noun} changes, as a share of its own, the most of the three",
             over_directions(elsewhere, largest),
             "at most",
             MOST,
-            "a direction is a number's own if it does at least twice as much for it as for any other",
+            "a direction is a {noun}'s own if it does at least twice as much for it as for any other",
             key="elsewhere",
         ),
     ),
     holds=(
-        "With three numbers, three directions at y3's position carry them (at least {own} of the whole residual's "
-        "recovery, at most {elsewhere} of it for another number)."
+        "With three {nouns}, three directions at y3's position carry them (at least {own} of the whole residual's "
+        "recovery, at most {elsewhere} of it for another {noun})."
     ),
-    fails="The three numbers are not held along directions of their own at y3's position.",
+    fails="The three {nouns} are not held along directions of their own at y3's position.",
     broken_by=("curved-y2",),
     falls_with=("unsolving", "helix", "two-transport-heads", "curved-own"),
 )

@@ -26,7 +26,7 @@ def told(evidence: Evidence) -> Quantity:
 claim = Claim(
     id="three-readout",
     order=12,
-    sentence="Two components at the last token hold the position of the maximum.",
+    sentence="Two components at the last token hold the position of the {extreme}.",
     figures=("three-number-compare", "app-k3-readout-pca", "app-k3-readout-causal"),
     criteria=(
         Criterion(
@@ -54,10 +54,10 @@ claim = Claim(
         ),
     ),
     holds=(
-        "At the last token two components hold the position of the maximum ({share} of the whole residual's recovery; "
-        "the winner told in {told:1%} of prompts)."
+        "At the last token two components hold the position of the {extreme} ({share} of the whole residual's "
+        "recovery; the winner told in {told:1%} of prompts)."
     ),
-    fails="The position of the maximum is not held by two components at the last token.",
+    fails="The position of the {extreme} is not held by two components at the last token.",
     broken_by=("loud",),
     falls_with=("unsolving", "phased-y3"),
 )

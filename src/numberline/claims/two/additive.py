@@ -49,10 +49,10 @@ claim = Claim(
         ),
     ),
     holds=(
-        "There the two numbers add up: v1 and v2 as two patches do what their plane does (IIA differs by {y1} and "
+        "There the two {nouns} add up: v1 and v2 as two patches do what their plane does (IIA differs by {y1} and "
         "{y2}; |cos| {cosine})."
     ),
-    fails="The two numbers do not add up along v1 and v2 at y2's position.",
+    fails="The two {nouns} do not add up along v1 and v2 at y2's position.",
     broken_by=("aligned",),
     falls_with=("unsolving", "by-value", "two-transport-heads", "curved-own", "no-flag"),
 )

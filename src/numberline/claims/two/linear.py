@@ -39,7 +39,7 @@ claim = Claim(
     id="linear",
     order=3,
     sentence=(
-        "A rank-one direction carries the number causally, beside curved geometry; matched random directions do not."
+        "A rank-one direction carries the {noun} causally, beside curved geometry; matched random directions do not."
     ),
     figures=("number-reps", "app-u-manifold", "app-u-vs-pc1"),
     criteria=(
@@ -48,14 +48,14 @@ claim = Claim(
             held,
             "at least",
             SLIGHT,
-            "the number is held at its position only if that token has more of its effect than any other",
+            "the {noun} is held at its position only if that token has more of its effect than any other",
         ),
         Criterion(
             "IIA of u",
             partial(patch, "u"),
             "at least",
             MOST,
-            "one direction carries the number if it changes most answers",
+            "one direction carries the {noun} if it changes most answers",
             key="u",
         ),
         Criterion(
@@ -63,7 +63,7 @@ claim = Claim(
             number_share,
             "at least",
             0.75,
-            "a chord of a curve carries a part of the number; no more than a quarter may be left to the rest",
+            "a chord of a curve carries a part of the {noun}; no more than a quarter may be left to the rest",
         ),
         Criterion("IIA of random directions", partial(patch, "random"), "at most", SLIGHT, CONTROL, key="random"),
         Criterion(
@@ -71,15 +71,15 @@ claim = Claim(
             straight,
             "at most",
             0.9,
-            "numbers on a straight line would leave nothing to other components; a tenth is a visible curve",
+            "{nouns} on a straight line would leave nothing to other components; a tenth is a visible curve",
             key="variance",
         ),
     ),
     holds=(
-        "At {number_layer} one direction at y1's last token carries the number (IIA {u}; random directions {random}), "
-        "though the numbers lie on a curve, of which the first component explains {variance:0%}."
+        "At {number_layer} one direction at y1's last token carries the {noun} (IIA {u}; random directions {random}), "
+        "though the {nouns} lie on a curve, of which the first component explains {variance:0%}."
     ),
-    fails="The number is not carried by one direction beside a curve at y1's last token.",
+    fails="The {noun} is not carried by one direction beside a curve at y1's last token.",
     broken_by=("helix",),
     falls_with=("unsolving", "by-value"),
 )

@@ -37,7 +37,7 @@ claim = Claim(
             partial(worst, "plane"),
             "at least",
             MOST,
-            "the plane holds both numbers if moving either changes most answers; 0.81 and 0.95 in the paper",
+            "the plane holds both {nouns} if moving either changes most answers; 0.81 and 0.95 in the paper",
         ),
         Criterion("IIA of random planes", partial(most, "random_plane"), "at most", SLIGHT, CONTROL),
         Criterion(
@@ -53,7 +53,7 @@ claim = Claim(
         "The comparison is linear on that plane (accuracy {accuracy}), and setting its coordinates sets the answer "
         "({named})."
     ),
-    fails="The answer does not follow from a plane of the two numbers at y2's position.",
+    fails="The answer does not follow from a plane of the two {nouns} at y2's position.",
     broken_by=("curved-own",),
     falls_with=("unsolving", "by-value", "helix", "aligned", "curved-y2"),
 )

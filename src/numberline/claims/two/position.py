@@ -50,7 +50,7 @@ claim = Claim(
             partial(said, "full_number_y2", ("r", "mixed"), ("a",)),
             "at least",
             0.9,
-            "as above; r's first digit followed by a's last is the new position with a digit overwritten",
+            "as above; r's first {part} followed by a's last is the new position with a {part} overwritten",
         ),
     ),
     holds="A patch moves the answer's position, not its value ({moved} of the answers that it changes).",

@@ -7,8 +7,8 @@ from numberline.claims.evidence import Evidence, Quantity
 
 
 def accuracy(population: str, evidence: Evidence) -> Quantity:
-    """Whole-number accuracy on a population of behaviour.pairs."""
-    return evidence.one("behaviour.pairs", "accuracy", population=population)
+    """Accuracy of the whole answer on a population of behaviour.pairs."""
+    return evidence.one("behaviour.pairs", "accuracy", population=f"{evidence.language.adjective} {population}")
 
 
 claim = Claim(
@@ -18,8 +18,8 @@ claim = Claim(
     figures=("app-behaviour",),
     criteria=tuple(
         Criterion(
-            f"accuracy on two-digit {population}",
-            partial(accuracy, f"two-digit {population}"),
+            f"accuracy on {{adjective}} {population}",
+            partial(accuracy, population),
             "at least",
             0.9,
             "what is scored as a changed answer must not be a mistake: fewer than one in ten",
@@ -27,7 +27,7 @@ claim = Claim(
         )
         for population in ("pairs", "triples")
     ),
-    holds="{model} names the right number for {pairs:1%} of pairs and {triples:1%} of triples.",
+    holds="{model} names the right {noun} for {pairs:1%} of pairs and {triples:1%} of triples.",
     fails="The model does not solve the task: what a patch does to its answers says little.",
     broken_by=("unsolving",),
 )

@@ -17,7 +17,7 @@ def head_lead(evidence: Evidence) -> Quantity:
     """How far the second best head is behind the best, as a share of the best; all the way where there is one head."""
     best, *others = sorted(evidence.rows("k2.heads", "excess"), key=lambda row: -float(row["mean"]))
     if best["lo"] <= 0:
-        raise NotMeasuredError("no head of the layer after the number layer recovers anything")
+        raise NotMeasuredError(f"no head of the layer after the {evidence.language.noun} layer recovers anything")
     if not others:
         return Quantity.point(1.0)
     share, lo, hi = (float(others[0][name]) for name in ("behind", "behind_lo", "behind_hi"))
@@ -36,7 +36,7 @@ claim = Claim(
             head_share,
             "at least",
             MOST,
-            "one head carries the number if it does more than all others together",
+            "one head carries the {noun} if it does more than all others together",
             key="share",
         ),
         Criterion(

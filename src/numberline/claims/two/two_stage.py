@@ -42,7 +42,7 @@ claim = Claim(
             "a stage that can be left out at no cost is no stage",
         ),
         Criterion(
-            "share of pairs of numbers that a first-stage neuron orders, mean",
+            "share of pairs of {nouns} that a first-stage neuron orders, mean",
             partial(stage_reach, 0, "mean"),
             "at most",
             MOST,

@@ -9,7 +9,7 @@ Subspaces: u_three_digit, u_second_three_digit, v2_three_digit.
 
 from numberline.engine.lab import Lab
 from numberline.experiments.common import roles
-from numberline.experiments.common.experiment import Context, Result, experiment
+from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
 from numberline.experiments.two.number import analyse
 from numberline.tasks.task import Task
 
@@ -19,5 +19,7 @@ BIN = 25
 @experiment("k2.three_digit", needs=("k2.trace",))
 def three_digit(lab: Lab, context: Context) -> Result:
     """Does the model hold three-digit numbers along a direction too?"""
+    if context.concept.digits is None:
+        raise MissingError(f"{context.concept.words.nouns} have no digits, so that there are none of three")
     layer = roles.require(context, "number_layer").layer
     return analyse(lab, context, Task(context.concept, digits=3), layer, BIN, "_three_digit")

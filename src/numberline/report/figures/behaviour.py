@@ -22,7 +22,7 @@ def operand_counts(view: RunView) -> Drawing:
     """Accuracy against the number of operands."""
     page = style.page(style.COLUMN_WIDTH, 2.2)
     axes = {"a": page.subplots()}
-    lead = f"Accuracy on {view.kind}(y1, …, yk) against the number of operands k, under greedy decoding"
+    lead = f"Accuracy on {view.language.name}(y1, …, yk) against the number of operands k, under greedy decoding"
     return compose(page, view, axes, {"a": _accuracy}, lead)
 
 
@@ -39,14 +39,15 @@ def _accuracy(axes: Axes, view: RunView) -> str:
         )  # fmt: skip
     axes.set_xticks(places, [str(row["k"]) for row in rows])
     axes.set_xlabel("number of operands $k$")
-    axes.set_ylabel("accuracy, whole number")
+    axes.set_ylabel(f"accuracy, whole {view.language.noun}")
     axes.set_ylim(0, 1.12)
     axes.set_xlim(-0.4, len(rows) - 0.6)
     said = "; ".join(f"k = {row['k']}: {estimate(row)}" for row in rows)
-    return f"{count(rows[0]['n'])} prompts of distinct two-digit operands per length; Wilson intervals. {said}."
+    prompts = f"{count(rows[0]['n'])} prompts of distinct {view.language.adjective} operands per length"
+    return f"{prompts}; Wilson intervals. {said}."
 
 
-KINDS = {"r": "$r$", "b": "$b$", "a": "$a$", "mixed": "$r$'s first, $a$'s last digit", "other": "other"}
+KINDS = {"r": "$r$", "b": "$b$", "a": "$a$", "mixed": "$r$'s first, $a$'s last {part}", "other": "other"}
 KIND_COLOURS = {"r": style.GREEN, "b": style.GREY, "a": style.VERMILION, "mixed": style.ORANGE, "other": style.PALE}
 
 
@@ -73,11 +74,13 @@ def _outcomes(axes: Axes, view: RunView) -> str:
         "u": "$u$ at $y_1$\n($y_1$ perturbed)",
     }
     shown = [name for name in names if len(table.where(intervention=name))]
+    kinds = {kind: colour for kind, colour in KIND_COLOURS.items() if kind != "mixed" or view.language.mixed}
     for place, name in enumerate(reversed(shown)):
         left = 0.0
-        for kind, colour in KIND_COLOURS.items():
+        for kind, colour in kinds.items():
             share = table.one(intervention=name, said=kind)["mean"]
-            axes.barh(place, share, 0.62, left, color=colour, edgecolor="white", label=None if place else KINDS[kind])
+            label = None if place else view.language.say(KINDS[kind])
+            axes.barh(place, share, 0.62, left, color=colour, edgecolor="white", label=label)
             if share >= 0.06:
                 axes.text(
                     left + share / 2, place, f"{share:.2f}", ha="center", va="center", fontsize=6.5,
@@ -90,15 +93,17 @@ def _outcomes(axes: Axes, view: RunView) -> str:
     figure_ = axes.get_figure()
     assert figure_ is not None
     figure_.legend(loc="outside upper center", ncols=5, columnspacing=1.0)
+    told = [kind for kind in kinds if kind != "other"]
     said = "; ".join(
-        f"{words}: r {estimate(table.one(intervention=name, said='r'))}, b "
-        f"{estimate(table.one(intervention=name, said='b'))}, a {estimate(table.one(intervention=name, said='a'))}, "
-        f"mixed {estimate(table.one(intervention=name, said='mixed'))}"
+        f"{words}: " + ", ".join(f"{kind} {estimate(table.one(intervention=name, said=kind))}" for kind in told)
         for name, words in (("none", "With no patch"), ("full_number_y2", "full residual at y2"), ("u", "u at y1"))
         if name in shown
     )
+    part = view.language.part
+    mixed = (
+        f"; mixed answers join the leading {part} of r and the last {part} of a, and an answer equal to r counts as r"
+    )
     return (
-        "r is the smaller operand of the corrupted prompt, b its answer, a the clean answer; mixed answers join the "
-        f"leading digit of r and the last digit of a, and an answer equal to r counts as r. {said}; "
-        f"n = {count(table.rows[0]['n'])}."
+        f"r is the {view.language.smaller} operand of the corrupted prompt, b its answer, a the clean answer"
+        f"{mixed if view.language.mixed else ''}. {said}; n = {count(table.rows[0]['n'])}."
     )

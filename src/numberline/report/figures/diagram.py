@@ -6,11 +6,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from numberline.report import panels, style
+from numberline.report import panels, style, value_axis
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, caption, figure
 from numberline.report.formatting import number
-from numberline.report.view import RunView, words
+from numberline.report.view import RunView
 from numberline.results.table import NotMeasuredError
 
 ROLES = ("number_layer", "transport_head", "comparator_mlps", "flag_layer", "readout_layer")
@@ -27,13 +27,13 @@ Point = tuple[Length, Length]
     question="How does the model compare two operands, in one picture?",
 )
 def overview(view: RunView) -> Drawing:
-    """How the model compares two numbers, in one picture."""
+    """How the model compares two {nouns}, in one picture."""
     view.run.result("k2.trace")
     page = _blank(style.FULL_WIDTH, 2.9)
     axes = _canvas(page, 100, 41.4)
-    held, flagged = _layer(view, "number_layer"), _layer(view, "flag_layer")
+    held, flagged, noun = _layer(view, "number_layer"), _layer(view, "flag_layer"), view.language.noun
     steps: list[tuple[str, str, str, Callable[[Axes, RunView], None]]] = [
-        ("1  number line", f"each number lies on a curve;\none line of it is used\n{held}", "u", _curve),
+        (f"1  {noun} line", f"each {noun} lies on a curve;\none line of it is used\n{held}", "u", _curve),
         ("2  transport", f"one head copies $y_1$\nto the position of $y_2$\n{_head(view)}", "v1", _carried),
         (
             "3  shared plane",
@@ -54,9 +54,8 @@ def overview(view: RunView) -> Drawing:
     _prompt(axes, view, 50, 39)
     end = f"the last token reads the winner's position ({_layer(view, 'readout_layer')}) and answers with that operand"
     axes.text(50, 3.2, end, ha="center", va="center", fontsize=7.5)
-    return Drawing(
-        page, caption(view, "How the model compares two numbers, with the roles and data of this run", [_roles(view)])
-    )
+    lead = f"How the model compares two {view.language.nouns}, with the roles and data of this run"
+    return Drawing(page, caption(view, lead, [_roles(view)]))
 
 
 @figure(
@@ -85,7 +84,7 @@ def flowchart(view: RunView) -> Drawing:
         ((38, 31), (28, 10), "add: the shared plane", f"$v_1 f_1(y_1) + v_2 f_2(y_2)$\n{_plane(view)}", "plane"),
         ((38, 44.5), (28, 13.5), "compare, write a flag",
          f"{mlps}: {_neurons(view)}\nflag at {_layer(view, 'flag_layer')}{_flag(view)}", "flag"),
-        ((75, 44.5), (23, 13.5), "read out", f"the winner's position,\nthen its digits\n{read}", "ink"),
+        ((75, 44.5), (23, 13.5), "read out", f"the winner's position,\nthen its {view.language.part}s\n{read}", "ink"),
     ]  # fmt: skip
     for corner, size, head, text, colour in boxes:
         _box(axes, corner, size, head, text, style.colour(colour))
@@ -130,13 +129,13 @@ def _arrow(axes: Axes, start: Point, end: Point, label: str = "") -> None:
 
 
 def _prompt(axes: Axes, view: RunView, x: Length, y: Length) -> None:
-    """The question, with the operands named under their digits."""
-    size, text = 9.0, view.question
+    """The question, with the operands named under their words."""
+    size, text = 9.0, view.language.question
     axes.text(x, y, text, ha="center", va="center", fontsize=size, family="DejaVu Sans Mono")
     # A character of DejaVu Sans Mono is 0.602 of the font's size wide; the page is 100 units wide.
     width = 0.602 * size / 72 / style.FULL_WIDTH * 100
-    for word, name in (("60", "$y_1$"), ("10", "$y_2$")):
-        place = x + (text.index(word) + 1 - len(text) / 2) * width
+    for word, name in zip(view.language.example, ("$y_1$", "$y_2$"), strict=True):
+        place = x + (text.index(word) + len(word) / 2 - len(text) / 2) * width
         axes.text(place, y - 2.3, name, ha="center", va="center", fontsize=7, color=style.GREY)
 
 
@@ -155,13 +154,14 @@ def _picture(axes: Axes, view: RunView, draw: Callable[[Axes, RunView], None]) -
 def _curve(axes: Axes, view: RunView) -> None:
     result = view.run.result("k2.number")
     values, means = result.tensor("values_y1"), result.tensor("means_y1") @ result.tensor("pcs_y1")[:, [0, 2]]
-    panels.cloud(axes, means[:, 0], means[:, 1], values, size=7)
+    panels.cloud(axes, means[:, 0], means[:, 1], value_axis.places(view.language, values), size=7)
     panels.arrow(axes, result.tensor("u").ravel() @ result.tensor("pcs_y1")[:, [0, 2]], "u", style.COLOURS["u"], 0.38)
 
 
 def _carried(axes: Axes, view: RunView) -> None:
     table = view.run.result("k2.transport").table("components").where(direction="v1")
-    axes.scatter(table.array("value"), table.array("mean"), s=3, color=style.COLOURS["v1"], linewidths=0)
+    values = value_axis.places(view.language, table.array("value"))
+    axes.scatter(values, table.array("mean"), s=3, color=style.COLOURS["v1"], linewidths=0)
     axes.set(xlabel="$y_1$", ylabel="along $v_1$")
     axes.xaxis.label.set_fontsize(6)
     axes.yaxis.label.set_fontsize(6)
@@ -190,7 +190,7 @@ def _flag_histogram(axes: Axes, view: RunView) -> None:
 def _layer(view: RunView, role: str) -> str:
     """A role's layer in words, or what is missing."""
     if not view.has(role):
-        return f"{words(role)}: {'not found' if role in view.roles else 'not measured'}"
+        return f"{view.role(role)}: {'not found' if role in view.roles else 'not measured'}"
     spelled = view.spelled(role)
     return f"MLP {spelled}" if role == "comparator_mlps" else f"layer {spelled}"
 
@@ -240,6 +240,6 @@ def _roles(view: RunView) -> str:
             continue
         role = view.roles[name]
         weak = " (weak)" if role.margin < role.noise else ""
-        said.append(f"{words(name).removeprefix('set of ')} {view.spelled(name)}{weak}, from {role.source}")
+        said.append(f"{view.role(name).removeprefix('set of ')} {view.spelled(name)}{weak}, from {role.source}")
     text = "; ".join(said)
     return f"{text[0].upper()}{text[1:]}."

@@ -104,6 +104,6 @@ def draw_field(axes: Axes, view: RunView, row: Row) -> AxesImage:
     listed = result.table("fields").rows
     place = next(i for i, other in enumerate(listed) if (other["group"], other["rank"]) == (row["group"], row["rank"]))
     field = np.asarray(result.tensor("fields")[place])
-    image = panels.field(axes, result.tensor("axis"), field)
+    image = panels.field(axes, view.language, result.tensor("axis"), field)
     axes.set_title(f"L{row['layer']}#{row['neuron']}", fontsize=6.5, pad=2.5)
     return image

@@ -2,7 +2,7 @@
 
 from matplotlib.axes import Axes
 
-from numberline.report import panels, style
+from numberline.report import panels, style, value_axis
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.number import rising
@@ -22,7 +22,7 @@ NAMES = {"full": "full rank", "u": "$u$", "pc1": "PC1", "v2": "$v_2$", "das": "D
     question="From which layer on does one direction carry the first operand?",
 )
 def u_layers(view: RunView) -> Drawing:
-    """u refitted at every layer up to the number layer."""
+    """u refitted at every layer up to the {noun} layer."""
     result = view.run.result("k2.layers")
     layers = sorted(set(result.table("patches").array("layer").tolist()))
     last = layers[-1]
@@ -34,7 +34,7 @@ def u_layers(view: RunView) -> Drawing:
     chosen |= {letter: _component(layer) for letter, layer in zip("cde", shown, strict=False)}
     for letter in "cde"[len(shown) :]:
         axes[letter].remove()
-    lead = f"The number representation at layers {layers[0]} to {last}, with u refitted at each layer"
+    lead = f"The {view.language.noun} representation at layers {layers[0]} to {last}, with u refitted at each layer"
     return compose(page, view, axes, chosen, lead)
 
 
@@ -75,14 +75,16 @@ def _ticks(layers: list[int]) -> list[int]:
 
 def _component(layer: int) -> Panel:
     def panel(axes: Axes, view: RunView) -> str:
-        result = view.run.result("k2.layers")
+        result, language = view.run.result("k2.layers"), view.language
         table = result.table("components").where(layer=layer, position="y1", direction="u")
-        fit = result.table("log_fits").one(layer=layer, position="y1", direction="u")
-        panels.components(axes, table, "mean per value", style.COLOURS["u"])
-        panels.log_fit(axes, fit, table.array("value"), r"$p\,\log\,y_1+q$")
-        axes.set(xlabel="$y_1$", ylabel="component along $u$")
+        fit = result.table(language.fits).one(layer=layer, position="y1", direction="u")
+        panels.components(axes, language, table, "mean per value", style.COLOURS["u"])
+        panels.line_fit(axes, language, fit, table.array("value"), value_axis.straight_symbol(language, "y1"))
+        value_axis.name(axes.xaxis, language, "y1")
+        axes.set_ylabel("component along $u$")
         axes.set_title(f"$u$ at layer {layer}", loc="left")
-        return f"Component along u at layer {layer}, as per-value means, with p log y1 + q (R² = {number(fit['r2'])})."
+        line = value_axis.straight(language, "y1")
+        return f"Component along u at layer {layer}, as per-value means, with {line} (R² = {number(fit['r2'])})."
 
     return panel
 
@@ -96,27 +98,28 @@ def _component(layer: int) -> Panel:
     paper=("layout_three_digits", "stability_three", "iia_three"),
 )
 def three_digit(view: RunView) -> Drawing:
-    """The number representations with three-digit operands."""
+    """The {noun} representations with three-digit operands."""
     page = style.page(style.FULL_WIDTH, 2.35)
     axes = page.subplot_mosaic([["a", "b", "c"]], width_ratios=[1, 1, 1.5])
     panels_ = {"a": _binned("y1", "u"), "b": _binned("y2", "v2"), "c": _three_digit_iia}
-    lead = f"The number representations at {view.number_layer} with three-digit operands"
+    lead = f"The {view.language.noun} representations at {view.number_layer} with three-digit operands"
     return compose(page, view, axes, panels_, lead)
 
 
 def _binned(position: str, direction: str) -> Panel:
     def panel(axes: Axes, view: RunView) -> str:
-        result = view.run.result("k2.three_digit")
+        result, language = view.run.result("k2.three_digit"), view.language
         table = result.table("components").where(position=position, direction=direction)
-        fit = result.table("log_fits").one(position=position, direction=direction)
+        fit = result.table(language.fits).one(position=position, direction=direction)
         symbol = f"$y_{position[1]}$"
-        panels.components(axes, table, "mean per bin", style.colour(direction))
-        panels.log_fit(axes, fit, table.array("value"), r"$p\,\log\,y+q$")
+        panels.components(axes, language, table, "mean per bin", style.colour(direction))
+        panels.line_fit(axes, language, fit, table.array("value"), value_axis.straight_symbol(language))
         axes.set(xlabel=symbol, ylabel=f"component along {NAMES[direction]}")
         axes.legend(loc="upper left")
         axes.set_title(f"{NAMES[direction]} at {symbol}", loc="left")
+        line = value_axis.straight(language, "y")
         return (
-            f"Component along {direction} at the position of {position}, in bins of 25, with p log y + q (dotted; "
+            f"Component along {direction} at the position of {position}, in bins of 25, with {line} (dotted; "
             f"R² = {number(fit['r2'])}; rank correlation {number(rising(table))})."
         )
 
@@ -174,7 +177,10 @@ def shortcut(view: RunView) -> Drawing:
     page = style.page(style.FULL_WIDTH, 2.35)
     axes = page.subplot_mosaic([["a", "b", "c"]], width_ratios=[1, 1, 0.9])
     panels_ = {"a": _groups("das"), "b": _groups("v2"), "c": _shortcut_iia}
-    lead = f"The residual leaving {view.number_layer} at the position of y2, coloured by which number is larger"
+    lead = (
+        f"The residual leaving {view.number_layer} at the position of y2, coloured by which {view.language.noun} is "
+        f"{view.language.greater}"
+    )
     return compose(page, view, axes, panels_, lead)
 
 
@@ -183,8 +189,10 @@ def _groups(direction: str) -> Panel:
         result = view.run.result("k2.shortcut")
         operands = result.tensor("operands")
         along = result.tensor("projections")[:, ("das", "v2").index(direction)]
-        panels.groups(axes, operands[:, 1], along, operands[:, 0] > operands[:, 1], ("$y_1>y_2$", "$y_2>y_1$"))
-        axes.set(xlabel="$y_2$", ylabel=f"component along {NAMES[direction]}")
+        places = value_axis.places(view.language, operands[:, 1])
+        panels.groups(axes, places, along, operands[:, 0] > operands[:, 1], ("$y_1>y_2$", "$y_2>y_1$"))
+        value_axis.name(axes.xaxis, view.language, "y2")
+        axes.set_ylabel(f"component along {NAMES[direction]}")
         axes.legend(loc="best", handletextpad=0.1)
         axes.set_title("fitted direction (DAS)" if direction == "das" else "$v_2$ (PC1)", loc="left")
         row = result.table("outcome").one(direction=direction)

@@ -123,7 +123,7 @@ def _flag(axes: Axes, view: RunView) -> str:
     row = result.table("separation").one(fitted="y1")
     return (
         f"{count(len(table))} prompts on the direction fitted in the residual leaving {view.flag_layer} with y1 "
-        f"perturbed; a threshold tells the larger number with accuracy {estimate(row)}."
+        f"perturbed; a threshold tells the {view.language.greater} {view.language.noun} with accuracy {estimate(row)}."
     )
 
 

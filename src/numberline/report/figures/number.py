@@ -3,13 +3,12 @@
 import numpy as np
 from matplotlib.axes import Axes
 
-from numberline.report import panels, style
+from numberline.report import panels, style, value_axis
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, compose, figure
 from numberline.report.formatting import count, estimate, number, percent
 from numberline.report.view import RunView
 from numberline.results.arrays import Array
-from numberline.results.result import Result
 from numberline.results.table import Row, Table
 
 COMPONENT = "component (standardized)"
@@ -25,11 +24,12 @@ SPELLED = {"full": "full rank", "pc1": "PC1"}
     paper=("stability_two", "iia_two", "few", "inside"),
 )
 def number_reps(view: RunView) -> Drawing:
-    """A single causal direction for numbers controls the comparison."""
+    """A single causal direction for {nouns} controls the comparison."""
     page = style.page(style.FULL_WIDTH, 4.4)
     axes = style.rows(page, ("abc", "def"), (1, 1), {0: (1.15, 1, 1)})
     chosen = {"a": _cloud, "b": _first, "c": _second, "d": attention, "e": _heads, "f": _directions}
-    return compose(page, view, axes, chosen, "A single causal direction for each number controls the comparison")
+    lead = f"A single causal direction for each {view.language.noun} controls the comparison"
+    return compose(page, view, axes, chosen, lead)
 
 
 @figure(
@@ -40,7 +40,7 @@ def number_reps(view: RunView) -> Drawing:
     question="How does the direction u lie in the curve of the first operand?",
 )
 def u_manifold(view: RunView) -> Drawing:
-    """u in the geometry of the number layer."""
+    """u in the geometry of the {noun} layer."""
     page = style.page(5.6, 2.5)
     axes = page.subplot_mosaic("ab")
     lead = f"The residual leaving {view.number_layer} at the position of y1, one point per value of y1"
@@ -62,21 +62,23 @@ def u_against_pc1(view: RunView) -> Drawing:
     return compose(page, view, axes, {"a": _iia, "b": _recovery, "c": _both, "d": _variance}, lead)
 
 
-def _plane(axes: Axes, result: Result, points: Array | None = None) -> float:
+def _plane(axes: Axes, view: RunView, points: Array | None = None) -> float:
     """PC1 and PC3 at y1 with u: points of the cloud, or the means; returns the share of u's norm in that plane."""
+    result, language = view.run.result("k2.number"), view.language
     values, pcs = result.tensor("values_y1"), result.tensor("pcs_y1")[:, [0, 2]]
     means, shadow = result.tensor("means_y1") @ pcs, (result.tensor("u").ravel() @ pcs, "u", style.COLOURS["u"])
     names = ("PC1", "PC3")
     if points is None:
-        return panels.manifold(axes, means, values, (values, means), shadow, "y1", names, size=14)
-    return panels.manifold(axes, points, result.tensor("operands")[:, 0], (values, means), shadow, "y1", names)
+        return panels.manifold(axes, language, means, values, (values, means), shadow, "y1", names, size=14)
+    operands = result.tensor("operands")[:, 0]
+    return panels.manifold(axes, language, points, operands, (values, means), shadow, "y1", names)
 
 
 def _cloud(axes: Axes, view: RunView) -> str:
     """The cloud at y1 on PC1 and PC3."""
     result = view.run.result("k2.number")
     points = result.tensor("projections_y1")[:, [1, 3]]
-    share = _plane(axes, result, points)
+    share = _plane(axes, view, points)
     axes.set_title(f"{view.number_layer} residual at $y_1$", loc="left")
     return (
         f"The residual leaving {view.number_layer} at y1's position on its first and third principal components, "
@@ -87,7 +89,7 @@ def _cloud(axes: Axes, view: RunView) -> str:
 
 def _manifold(axes: Axes, view: RunView) -> str:
     """One point per value of y1 on PC1 and PC3."""
-    share = _plane(axes, view.run.result("k2.number"))
+    share = _plane(axes, view)
     axes.set_title("mean per value", loc="left")
     return (
         "Projection on the first and third principal components, coloured by y1, with the smoothed mean position along "
@@ -96,30 +98,32 @@ def _manifold(axes: Axes, view: RunView) -> str:
 
 
 def _component_u(axes: Axes, view: RunView) -> str:
-    result = view.run.result("k2.number")
+    result, language = view.run.result("k2.number"), view.language
     table = result.table("components").where(position="y1", direction="u")
-    fit = result.table("log_fits").one(position="y1", direction="u")
-    panels.components(axes, table, "mean per value", style.COLOURS["u"])
-    panels.log_fit(axes, fit, table.array("value"), r"$p\,\log\,y_1+q$")
-    axes.set(xlabel="$y_1$", ylabel="component along $u$")
+    fit = result.table(language.fits).one(position="y1", direction="u")
+    panels.components(axes, language, table, "mean per value", style.COLOURS["u"])
+    panels.line_fit(axes, language, fit, table.array("value"), value_axis.straight_symbol(language, "y1"))
+    value_axis.name(axes.xaxis, language, "y1")
+    axes.set_ylabel("component along $u$")
     axes.legend(loc="upper left")
     axes.set_title("component along $u$", loc="left")
-    return f"Component along u against y1, with the least-squares fit p log y1 + q (dotted; R² = {number(fit['r2'])})."
+    line = value_axis.straight(language, "y1")
+    return f"Component along u against y1, with the least-squares fit {line} (dotted; R² = {number(fit['r2'])})."
 
 
-def standardized(axes: Axes, table: Table, name: str) -> None:
+def standardized(axes: Axes, view: RunView, table: Table, name: str) -> None:
     """Per-value means of a direction's component, standardized, in its colour."""
-    panels.components(
-        axes, table, f"${name[0]}_{name[1:]}$" if len(name) > 1 else f"${name}$", style.colour(name), "standardized"
-    )
+    label = f"${name[0]}_{name[1:]}$" if len(name) > 1 else f"${name}$"
+    panels.components(axes, view.language, table, label, style.colour(name), "standardized")
 
 
 def _first(axes: Axes, view: RunView) -> str:
     u = view.run.result("k2.number").table("components").where(position="y1", direction="u")
     v1 = view.run.result("k2.transport").table("components").where(direction="v1")
-    standardized(axes, u, "u")
-    standardized(axes, v1, "v1")
-    axes.set(xlabel="$y_1$", ylabel=COMPONENT)
+    standardized(axes, view, u, "u")
+    standardized(axes, view, v1, "v1")
+    value_axis.name(axes.xaxis, view.language, "y1")
+    axes.set_ylabel(COMPONENT)
     axes.legend(loc="upper left")
     axes.set_title("components on $u$ and $v_1$", loc="left")
     return (
@@ -130,8 +134,9 @@ def _first(axes: Axes, view: RunView) -> str:
 
 def _second(axes: Axes, view: RunView) -> str:
     v2 = view.run.result("k2.number").table("components").where(position="y2", direction="v2")
-    standardized(axes, v2, "v2")
-    axes.set(xlabel="$y_2$", ylabel=COMPONENT)
+    standardized(axes, view, v2, "v2")
+    value_axis.name(axes.xaxis, view.language, "y2")
+    axes.set_ylabel(COMPONENT)
     axes.set_title("component on $v_2$", loc="left")
     return f"Component along v2 ({view.number_layer}, at y2) against y2; rank correlation {number(rising(v2))}."
 
@@ -145,12 +150,14 @@ def rising(table: Table) -> float:
 def attention(axes: Axes, view: RunView) -> str:
     """Attention of the transport head from y2 to y1's tokens, by the value of y1."""
     table = view.run.result("k2.transport").table("attention")
-    labels = {"y1": ("$y_1$, last digit", style.COLOURS["v1"]), "y1.first": ("$y_1$, first digit", style.SKY)}
+    part = view.language.part
+    labels = {"y1": (f"$y_1$, last {part}", style.COLOURS["v1"]), "y1.first": (f"$y_1$, first {part}", style.SKY)}
     for token, (label, colour) in labels.items():
         rows = table.where(token=token)
         if len(rows):
-            panels.components(axes, rows, label, colour)
-    axes.set(xlabel="$y_1$", ylabel="attention weight", ylim=(-0.02, 1.19))
+            panels.components(axes, view.language, rows, label, colour)
+    value_axis.name(axes.xaxis, view.language, "y1")
+    axes.set(ylabel="attention weight", ylim=(-0.02, 1.19))
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
     axes.legend(loc="upper right", ncols=2, handletextpad=0.1, columnspacing=0.8)
     axes.set_title(f"attention of {view.transport_head} to $y_1$", loc="left")
@@ -263,9 +270,10 @@ def _recovery(axes: Axes, view: RunView) -> str:
 def _both(axes: Axes, view: RunView) -> str:
     table = view.run.result("k2.number").table("components").where(position="y1")
     u, pc1 = table.where(direction="u"), table.where(direction="pc1")
-    panels.components(axes, pc1, "PC1", style.COLOURS["pc1"], "standardized")
-    panels.components(axes, u, "$u$", style.COLOURS["u"], "standardized")
-    axes.set(xlabel="$y_1$", ylabel=COMPONENT)
+    panels.components(axes, view.language, pc1, "PC1", style.COLOURS["pc1"], "standardized")
+    panels.components(axes, view.language, u, "$u$", style.COLOURS["u"], "standardized")
+    value_axis.name(axes.xaxis, view.language, "y1")
+    axes.set_ylabel(COMPONENT)
     axes.legend(loc="best")
     axes.set_title("components on $u$ and PC1", loc="left")
     return (

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.axes import Axes
 
-from numberline.report import panels, style
+from numberline.report import panels, style, value_axis
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.formatting import count, estimate, number
@@ -26,11 +26,11 @@ CASES = ("y1", "y2")
     paper=("cosine", "explained_mid", "explained_end"),
 )
 def shared_rep(view: RunView) -> Drawing:
-    """Both numbers in one plane at y2's position."""
+    """Both {nouns} in one plane at y2's position."""
     page = style.page(style.FULL_WIDTH, 4.5)
     axes = style.rows(page, ("abc", "def"), (1, 1), {0: (1.12, 1.12, 1), 1: (0.8, 1.75, 1.15)})
     chosen = {"a": _plane("y1"), "b": _plane("y2"), "c": _outcome, "d": _cosines, "e": patches("iia"), "f": _dose}
-    lead = "The model adds the directions v1 and v2 into one plane that holds both numbers"
+    lead = f"The model adds the directions v1 and v2 into one plane that holds both {view.language.nouns}"
     return compose(page, view, axes, chosen, lead)
 
 
@@ -42,13 +42,14 @@ def shared_rep(view: RunView) -> Drawing:
     question="Do probes find the two operands in the shared representation?",
 )
 def shared_probes(view: RunView) -> Drawing:
-    """Components along ridge probes for the two numbers."""
+    """Components along ridge probes for the two {nouns}."""
     page = style.page(5.2, 4.0)
     axes = page.subplot_mosaic("ab;cd")
     pairs = zip("abcd", [("p1", "y1"), ("p1", "y2"), ("p2", "y1"), ("p2", "y2")], strict=True)
     lead = (
         f"Components of the pre-MLP residual of {view.transport_layer} at the position of y2 along ridge probes for "
-        "log y1 (p1, top) and log y2 (p2, bottom), against y1 (left) and y2 (right)"
+        f"{view.language.scaled('y1')} (p1, top) and {view.language.scaled('y2')} (p2, bottom), against y1 (left) and "
+        "y2 (right)"
     )
     return compose(page, view, axes, {letter: _probe(*pair) for letter, pair in pairs}, lead)
 
@@ -75,10 +76,11 @@ def _coordinates(view: RunView) -> tuple[Array, Array, Array, Array]:
 def _plane(operand: str) -> Panel:
     def panel(axes: Axes, view: RunView) -> str:
         v1, v2, *operands = _coordinates(view)
-        image = panels.cloud(axes, v1, v2, operands[int(operand[1]) - 1])
+        values = value_axis.places(view.language, operands[int(operand[1]) - 1])
+        image = panels.cloud(axes, v1, v2, values)
         _label_plane(axes)
         axes.set_title(f"coloured by $y_{operand[1]}$", loc="left")
-        panels.colour_bar(axes, image, f"$y_{operand[1]}$")
+        panels.value_bar(axes, view.language, image, operand)
         direction = f"v{operand[1]}"
         row = view.run.result("k2.shared").table("explained").one(site="mid", coordinate=direction)
         return (
@@ -100,10 +102,11 @@ def _outcome(axes: Axes, view: RunView) -> str:
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + 0.16 * (high - low))
     axes.legend(loc="upper right", ncols=2, handletextpad=0.1, columnspacing=0.6)
-    axes.set_title("coloured by the larger", loc="left")
+    axes.set_title(f"coloured by the {view.language.greater}", loc="left")
     row = view.run.result("k2.shared").table("separability").rows[0]
     return (
-        f"Coloured by which is larger; a linear boundary on the plane tells them apart with accuracy {estimate(row)}."
+        f"Coloured by which is {view.language.greater}; a linear boundary on the plane tells them apart with accuracy "
+        f"{estimate(row)}."
     )
 
 
@@ -126,8 +129,8 @@ def _cosines(axes: Axes, view: RunView) -> str:
 
 def patch_names(view: RunView) -> dict[str, str]:
     """The six patches as the axis names them."""
-    spelled = view.number_layer.replace("layer ", "L").replace("the number layer", "number layer")
-    after = view.transport_layer.replace("layer ", "L").replace("the transport layer", "transport layer")
+    spelled = view.number_layer.replace("layer ", "L").removeprefix("the ")
+    after = view.transport_layer.replace("layer ", "L").removeprefix("the ")
     return {
         "full_number_y2": f"{spelled}\nfull",
         "v2": "$v_2$",
@@ -181,15 +184,14 @@ def _dose(axes: Axes, view: RunView) -> str:
     image = axes.imshow(fraction.T, origin="lower", extent=extent, cmap=f"{style.SIGNED_MAP}", vmin=0, vmax=1)
     axes.plot(extent[:2], extent[:2], "--", color=style.COLOURS["ink"], linewidth=0.6)
     axes.set(xlabel="$v_1$ set to that of", ylabel="$v_2$ set to that of")
-    axes.set_xticks(grid[::2])
-    axes.set_yticks(grid[::2])
+    value_axis.name_cells(axes, view.language, grid[::2].tolist())
     axes.set_title("dose response", loc="left")
     panels.colour_bar(axes, image, "answers that name $y_1$")
-    row = result.table("boundary").rows[0]
+    row, nouns = result.table("boundary").rows[0], view.language.nouns
     return (
-        f"Fraction of answers that name the first operand when the two coordinates are set to those of the numbers on "
+        f"Fraction of answers that name the first operand when the two coordinates are set to those of the {nouns} on "
         f"the axes ({count(result.n)} prompts per cell, diagonal masked): {estimate(row)} of the answers are those "
-        "that the cell's numbers predict."
+        f"that the cell's {nouns} predict."
     )
 
 
@@ -197,15 +199,20 @@ def _probe(probe: str, operand: str) -> Panel:
     def panel(axes: Axes, view: RunView) -> str:
         result = view.run.result("k2.shared")
         table = result.table("probes")
+        values = value_axis.places(view.language, table.array(operand))
         axes.scatter(
-            table.array(operand), table.array(probe), s=3, linewidths=0, alpha=0.6, color=style.colour(operand),
+            values, table.array(probe), s=3, linewidths=0, alpha=0.6, color=style.colour(operand),
             rasterized=True,
         )  # fmt: skip
-        axes.set(xlabel=f"$y_{operand[1]}$", ylabel=f"component on $p_{probe[1]}$")
+        value_axis.name(axes.xaxis, view.language, operand)
+        axes.set_ylabel(f"component on $p_{probe[1]}$")
         axes.set_title(f"$p_{probe[1]}$ against $y_{operand[1]}$", loc="left")
         row = result.table("probe_scores").one(probe=probe)
-        correlation = float(np.corrcoef(table.array(probe), np.log(table.array(operand)))[0, 1])
+        scaled = np.log(values) if view.language.scale == "log" else values
+        correlation = float(np.corrcoef(table.array(probe), scaled)[0, 1])
         held = f" (held-out R² {estimate(row)})" if probe[1] == operand[1] else ""
-        return f"{probe} against {operand}: correlation with log {operand} {number(correlation)}{held}."
+        return (
+            f"{probe} against {operand}: correlation with {view.language.scaled(operand)} {number(correlation)}{held}."
+        )
 
     return panel

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from numberline.report import panels, style
+from numberline.report import panels, style, value_axis
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.number import COMPONENT, rising
@@ -25,10 +25,13 @@ ID = "k3.directions"
     question="Does the component along each direction rise with its operand?",
 )
 def components(view: RunView) -> Drawing:
-    """Components along the directions of three numbers."""
+    """Components along the directions of three {nouns}."""
     page = style.page(style.FULL_WIDTH, 1.9)
     axes = page.subplot_mosaic([list("abcde")])
-    lead = "Component along each direction of three numbers against the number it carries, as per-value means"
+    words = view.language
+    lead = (
+        f"Component along each direction of three {words.nouns} against the {words.noun} it carries, as per-value means"
+    )
     chosen = {letter: _component(name) for letter, name in zip("abcde", DIRECTIONS[:5], strict=True)}
     drawing = compose(page, view, axes, chosen, lead)
     axes["a"].set_ylabel("component")
@@ -59,7 +62,7 @@ def manifolds(view: RunView) -> Drawing:
     question="Does each direction move its own operand and no other?",
 )
 def dissociation(view: RunView) -> Drawing:
-    """Each direction in each case: specific to its number."""
+    """Each direction in each case: specific to its {noun}."""
     page = style.page(3.6, 2.9)
     lead = "What a rank-one patch of each direction does in each perturbation case, without refitting"
     return compose(page, view, {"a": page.subplots()}, {"a": _specificity}, lead)
@@ -81,7 +84,7 @@ def site(view: RunView, name: str) -> str:
         role = f"transport_head_y{name[1]}"
         return f"output of {view.spelled(role) if view.has(role) else 'the transport head'}"
     role = "number_layer_k3"
-    return f"L{view.spelled(role)} residual" if view.has(role) else "number-layer residual"
+    return f"L{view.spelled(role)} residual" if view.has(role) else f"{view.language.noun}-layer residual"
 
 
 def transport_layer(view: RunView) -> str:
@@ -101,14 +104,16 @@ def _component(name: str) -> Panel:
     def panel(axes: Axes, view: RunView) -> str:
         result = view.run.result(ID)
         table = result.table("components").where(direction=name)
-        fit = result.table("log_fits").one(direction=name)
-        panels.components(axes, table, "", shade(name))
-        panels.log_fit(axes, fit, table.array("value"))
-        axes.set_xlabel(f"$y_{name[1]}$")
+        language, operand = view.language, f"y{name[1]}"
+        fit = result.table(language.fits).one(direction=name)
+        panels.components(axes, language, table, "", shade(name))
+        panels.line_fit(axes, language, fit, table.array("value"))
+        value_axis.name(axes.xaxis, language, operand)
         axes.set_title(f"{symbol(name)} at $y_{position(name)[1]}$", loc="left")
         return (
             f"{name} in the {site(view, name)} at the position of {position(name)} (rank correlation with "
-            f"y{name[1]} {number(rising(table))}; dotted: p log y{name[1]} + q, R² = {number(fit['r2'])})."
+            f"{operand} {number(rising(table))}; dotted: {value_axis.straight(language, operand)}, R² = "
+            f"{number(fit['r2'])})."
         )
 
     return panel
@@ -120,8 +125,10 @@ def all_components(axes: Axes, view: RunView) -> str:
     said = []
     for name in ("v1", "v2", "v3"):
         table = result.table("components").where(direction=name)
-        panels.components(axes, table, f"{symbol(name)} against $y_{name[1]}$", shade(name), "standardized")
+        label = f"{symbol(name)} against $y_{name[1]}$"
+        panels.components(axes, view.language, table, label, shade(name), "standardized")
         said.append(f"{name} {number(rising(table))}")
+    value_axis.name(axes.xaxis, view.language, "y1")
     axes.set(xlabel="$y_1$, $y_2$ or $y_3$", ylabel=COMPONENT)
     axes.legend(loc="upper left", handletextpad=0.1)
     axes.set_title("components at $y_3$", loc="left")
@@ -140,7 +147,7 @@ def _space(name: str) -> Panel:
         pcs, values = result.tensor(f"pcs_{name}")[:, :2], result.tensor(f"values_{name}")
         means = (values, result.tensor(f"means_{name}") @ pcs)
         shadow = (result.tensor(name).ravel() @ pcs, symbol(name), shade(name))
-        share = panels.manifold(axes, points, numbers, means, shadow, operand)
+        share = panels.manifold(axes, view.language, points, numbers, means, shadow, operand)
         axes.set_title(site(view, name), loc="left")
         shares = result.table("variance").where(cloud=name, direction=("pc1", "pc2")).array("share")
         return (
@@ -173,7 +180,7 @@ def _specificity(axes: Axes, view: RunView) -> str:
     full = patches.one(case="y1", condition="full_number_y2")
     return (
         f"Pooled position recovery of a rank-one patch of each direction (rows) in each case (columns); boxes mark the "
-        f"case that perturbs the number it carries. There: {said}; in the other cases at most "
+        f"case that perturbs the {view.language.noun} it carries. There: {said}; in the other cases at most "
         f"{number(abs(worst['mean']))} in size ({worst['direction']}, {worst['case']} perturbed). w2 and u2 are the "
         f"same fit; at w1's site the full-rank patch recovers {estimate(full)}, which a rank-one patch can exceed. "
         f"{_attention(view, 'v1')} {_attention(view, 'v2')} Colours are clipped at 1, printed values are "
@@ -185,7 +192,8 @@ def _attention(view: RunView, name: str) -> str:
     """What the head of v1 or v2 looks at from y3, by which of y1 and y2 is larger."""
     table, own = view.run.result(ID).table("attention").where(direction=name), f"y{name[1]}"
     parts = [
-        f"{number(table.one(token=own, larger=larger)['mean'])} when {larger} is larger" for larger in ("y1", "y2")
+        f"{number(table.one(token=own, larger=larger)['mean'])} when {larger} is {view.language.greater}"
+        for larger in ("y1", "y2")
     ]
     head = site(view, name).removeprefix("output of ")
     return f"The head of {name}, {head}, attends from y3 to {own} with weight {' and '.join(parts)}."

@@ -22,7 +22,7 @@ NAMED = {"y1": style.BLUE, "y2": style.VERMILION, "y3": style.GREEN, "other": st
 RULES = {
     "latest": "latest\nset flag",
     "earliest": "earliest\nset flag",
-    "largest": "largest\nnumber",
+    "largest": "{largest}\n{noun}",
 }
 
 
@@ -54,7 +54,7 @@ def _across(position: str) -> Panel:
         image = _map(axes, matrix)
         axes.set_yticks(range(len(rows)), list(rows.values()))
         axes.set_xticks(range(len(cases)), [f"$y_{case[1]}$" for case in cases])
-        axes.set_xlabel("perturbed number")
+        axes.set_xlabel(f"perturbed {view.language.noun}")
         axes.set_title(f"at $y_{position[1]}$", loc="left")
         panels.colour_bar(axes, image, "PR (pooled)")
         own = ", ".join(f"{case} {estimate(table.one(case=case, condition=f'flag_{case}'))}" for case in cases)
@@ -95,7 +95,8 @@ def flag_patterns(view: RunView) -> Drawing:
     axes = page.subplot_mosaic([["a", "b"]], width_ratios=[1.9, 1])
     found = view.run.result("k3.flags").table("verdict").rows[0]
     lead = (
-        "A test of the hypothesis that the model checks the flags from the last number to the first and names the "
+        f"A test of the hypothesis that the model checks the flags from the last {view.language.noun} to the first and "
+        "names the "
         f"first one whose flag is set. Verdict: {found['verdict']}: {found['why']}"
     )
     return compose(page, view, axes, {"a": _patterns, "b": _rules}, lead)
@@ -126,7 +127,8 @@ def _patterns(axes: Axes, view: RunView) -> str:
     axes.set(xlim=(0, 1), ylim=(min(heights) - 0.6, 1.4), xlabel="fraction of answers that name each operand")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=4, columnspacing=1)
     axes.set_title("flags set by hand: ● set, ○ unset, – as it is", loc="left")
-    borrowed = "y1 has no flag of its own, for it is always the largest so far: y2's direction is used there"
+    largest = view.language.largest
+    borrowed = f"y1 has no flag of its own, for it is always the {largest} so far: y2's direction is used there"
     return (
         f"For each pattern of flags, which operand is named ({count(table.rows[0]['n'])} prompts, all six value orders "
         f"alike), and what the hypothesis predicts; {borrowed}."
@@ -136,10 +138,11 @@ def _patterns(axes: Axes, view: RunView) -> str:
 def _rules(axes: Axes, view: RunView) -> str:
     result = view.run.result("k3.flags")
     rules, patterns = result.table("rules"), result.table("patterns")
-    found = {label: rules.one(rule=rule) for rule, label in RULES.items()}
+    language = view.language
+    found = {language.say(label): rules.one(rule=rule) for rule, label in RULES.items()}
     plain, moved = (_right(patterns.where(direction=direction)) for direction in ("none", "random"))
     rows: list[Row | None] = [*found.values(), plain, moved]
-    labels = [*found, "no edit:\nlargest", "random\nmove:\nlargest"]
+    labels = [*found, f"no edit:\n{language.largest}", f"random\nmove:\n{language.largest}"]
     shades = [style.COLOURS["flag"], style.SKY, style.GREY, style.COLOURS["full"], style.COLOURS["random"]]
     panels.bars(axes, labels, {"": rows}, {"": shades}, ylabel="share of answers", printed=True)
     panels.unit_range(axes, 0.12)
@@ -148,9 +151,9 @@ def _rules(axes: Axes, view: RunView) -> str:
     axes.set_title("what predicts the answers", loc="left")
     said = ", ".join(f"{label.replace(chr(10), ' ')} {estimate(row)}" for label, row in found.items())
     return (
-        f"Left: the share of these answers that each rule predicts ({said}). Right: how often the largest number is "
-        f"named without an edit ({number(plain['mean'])}) and with the states moved as far along random directions "
-        f"({number(moved['mean'])})."
+        f"Left: the share of these answers that each rule predicts ({said}). Right: how often the {language.largest} "
+        f"{language.noun} is named without an edit ({number(plain['mean'])}) and with the states moved as far along "
+        f"random directions ({number(moved['mean'])})."
     )
 
 
@@ -170,7 +173,7 @@ def _right(table: Table) -> Row:
     question="Is there a flag at every position of longer lists?",
 )
 def flags_beyond(view: RunView) -> Drawing:
-    """A flag at every position, with up to five numbers."""
+    """A flag at every position, with up to five {nouns}."""
     page = style.page(style.FULL_WIDTH, 2.5)
     axes = page.subplot_mosaic([["a", "b"]], width_ratios=[1.5, 1])
     rows = view.run.result("k3.flags_beyond").table("verdict")
@@ -184,7 +187,7 @@ def flags_beyond(view: RunView) -> Drawing:
         + ("" if row["used"] else ", too few")
         for row in view.run.result("k3.flags_beyond").table("solved")
     )
-    lead = f"Is there a flag, largest so far, at every position of longer lists? {said}. ({solved})"
+    lead = f"Is there a flag, {view.language.largest} so far, at every position of longer lists? {said}. ({solved})"
     return compose(page, view, axes, {"a": _moves, "b": _tells}, lead)
 
 
@@ -223,8 +226,8 @@ def _moves(axes: Axes, view: RunView) -> str:
     axes.legend(loc="upper center", ncols=2, columnspacing=0.8)
     axes.set_title("patching the flag", loc="left")
     said = "; ".join(
-        f"k = {k}, {position}: {estimate(table.one(k=k, position=position, condition='flag'))}, three-number flag "
-        f"{number(table.one(k=k, position=position, condition='flag_k3')['mean'])}"
+        f"k = {k}, {position}: {estimate(table.one(k=k, position=position, condition='flag'))}, "
+        f"three-{view.language.noun} flag {number(table.one(k=k, position=position, condition='flag_k3')['mean'])}"
         for k, position in places
     )
     return (
@@ -247,9 +250,10 @@ def _tells(axes: Axes, view: RunView) -> str:
     _brackets(axes, places)
     panels.unit_range(axes, 0.4)
     axes.legend(loc="upper center", ncols=2, columnspacing=0.8)
-    axes.set_title("largest so far?", loc="left")
+    axes.set_title(f"{view.language.largest} so far?", loc="left")
     worst = min(table.where(fitted="flag"), key=lambda row: row["mean"])
     return (
-        "How often a threshold on the component tells whether the number is the largest so far, on clean prompts; "
+        f"How often a threshold on the component tells whether the {view.language.noun} is the {view.language.largest} "
+        "so far, on clean prompts; "
         f"lowest for the fitted directions: {estimate(worst)} (k = {worst['k']}, {worst['position']})."
     )

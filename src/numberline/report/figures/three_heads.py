@@ -24,7 +24,7 @@ HEADS = 8
 def heads(view: RunView) -> Drawing:
     """Heads at the runner-up's position, three value orders."""
     page = style.page(5.6, 2.5)
-    lead = "Which heads carry the numbers to the runner-up's position"
+    lead = f"Which heads carry the {view.language.nouns} to the runner-up's position"
     return compose(page, view, {"a": page.subplots()}, {"a": _heads}, lead)
 
 

@@ -22,7 +22,7 @@ METRIC = "pooled"
     question="Do the neurons that compare two operands compare three?",
 )
 def three_neurons(view: RunView) -> Drawing:
-    """Freezing while the span of three numbers is patched."""
+    """Freezing while the span of three {nouns} is patched."""
     page = style.page(style.FULL_WIDTH, 2.7)
     axes = page.subplot_mosaic([["a", "b", "c"]], width_ratios=[1.7, 1.25, 1])
     lead = (
@@ -59,11 +59,11 @@ def _depths(axes: Axes, view: RunView) -> str:
 def _sets(axes: Axes, view: RunView) -> str:
     table = _table(view, "sets")
     size = int(max(table.where(frozen="shared").array("k")))
-    names = {"none": "none", "shared": f"{size} of two\nnumbers", "random": f"{size}\nrandom"}
+    names = {"none": "none", "shared": f"{size} of two\n{view.language.nouns}", "random": f"{size}\nrandom"}
     by_case(axes, table, "frozen", names, headroom=0.36)
     axes.set_xlabel("neurons frozen")
     axes.legend(loc="upper right")
-    axes.set_title("the two-number set", loc="left")
+    axes.set_title(f"the two-{view.language.noun} set", loc="left")
     overlap = view.run.result("k3.neurons").table("overlap")
     said = "; ".join(
         f"{case} perturbed: none {estimate(table.one(case=case, frozen='none'))}, shared "
@@ -73,8 +73,8 @@ def _sets(axes: Axes, view: RunView) -> str:
     )
     inside = ", ".join(f"{row['shared']} ({row['case']})" for row in overlap)
     return (
-        f"The {size} shared neurons of the two-number task frozen, unchanged, and {size} random ones: {said}. In this "
-        f"task's own top {overlap.rows[0]['top']} there are, of these {size}: {inside}."
+        f"The {size} shared neurons of the two-{view.language.noun} task frozen, unchanged, and {size} random ones: "
+        f"{said}. In this task's own top {overlap.rows[0]['top']} there are, of these {size}: {inside}."
     )
 
 
@@ -96,7 +96,8 @@ CONDITIONS = {
 def ablation(view: RunView) -> Drawing:
     """Accuracy without the comparator neurons."""
     page = style.page(3.9, 2.5)
-    lead = f"Accuracy on {view.kind}(y1, …, yk) with the shared neurons of two numbers set to zero"
+    words = view.language
+    lead = f"Accuracy on {words.name}(y1, …, yk) with the shared neurons of two {words.nouns} set to zero"
     return compose(page, view, {"a": page.subplots()}, {"a": _ablation}, lead)
 
 
@@ -117,12 +118,13 @@ def _ablation(axes: Axes, view: RunView) -> str:
         )  # fmt: skip
         said.append(f"{label.format(n=size)}: " + ", ".join(number(row["mean"]) for row in rows))
     axes.set_xticks(range(len(counts)), [str(k) for k in counts])
-    axes.set(xlabel="number of operands $k$", ylabel="accuracy, whole number", ylim=(-0.03, 1.42))
+    axes.set(xlabel="number of operands $k$", ylabel=f"accuracy, whole {view.language.noun}", ylim=(-0.03, 1.42))
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
     axes.legend(loc="upper center", ncols=2, columnspacing=0.8)
     draws = table.one(k=counts[0], condition="random")["draws"]
+    prompts = f"{count(table.one(k=counts[0], condition='intact')['n'])} {view.language.adjective} prompts"
     return (
-        f"{count(table.one(k=counts[0], condition='intact')['n'])} two-digit prompts per length, greedy decoding, "
-        f"scored on the whole number's leading characters; error bars are Wilson intervals; {draws} random sets are "
-        f"pooled. For k = {', '.join(map(str, counts))}: {'; '.join(said)}."
+        f"{prompts} per length, greedy decoding, scored on the whole {view.language.noun}'s leading characters; error "
+        f"bars are Wilson intervals; {draws} random sets are pooled. For k = {', '.join(map(str, counts))}: "
+        f"{'; '.join(said)}."
     )

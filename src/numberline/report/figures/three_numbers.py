@@ -28,7 +28,7 @@ NEEDS = ("k3.directions", "k3.fields", "k3.flags", "k3.readout")
     question="Is the same algorithm used with three operands?",
 )
 def three_number_compare(view: RunView) -> Drawing:
-    """Three numbers are compared along linear directions too."""
+    """Three {nouns} are compared along linear directions too."""
     page = style.page(style.FULL_WIDTH, 4.9)
     axes = style.rows(page, ("abc", "def"), (1, 1), {0: (1, 1.3, 1.3), 1: (1, 1.1, 1.5)})
     chosen = {
@@ -39,7 +39,8 @@ def three_number_compare(view: RunView) -> Drawing:
         "e": parts.answer,
         "f": _causal,
     }
-    return compose(page, view, axes, chosen, "The model holds three numbers along linear directions as well")
+    lead = f"The model holds three {view.language.nouns} along linear directions as well"
+    return compose(page, view, axes, chosen, lead)
 
 
 @figure(
@@ -50,7 +51,7 @@ def three_number_compare(view: RunView) -> Drawing:
     question="What is held at the third operand, at the second, and at the last token?",
 )
 def summary(view: RunView) -> Drawing:
-    """The three-number analysis at y3, at y2 and at the last token."""
+    """The three-{noun} analysis at y3, at y2 and at the last token."""
     page = style.page(7.6, 6.2)
     ratios = {0: (0.85, 1.3, 1.25, 1.1), 1: (0.85, 1.3, 1.25, 1.1), 2: (1, 1.1, 1, 1)}
     axes = style.rows(page, ("abcd", "efgh", "ijkl"), (1, 1, 1), ratios)
@@ -68,7 +69,8 @@ def summary(view: RunView) -> Drawing:
         "k": parts.readout_heads,
         "l": parts.readout_patches,
     }
-    lead = "Three numbers at the position of y3 (top row), at the position of y2 (middle row) and at the last token"
+    places = "at the position of y3 (top row), at the position of y2 (middle row) and at the last token"
+    lead = f"Three {view.language.nouns} {places}"
     return compose(page, view, axes, chosen, lead)
 
 
@@ -102,9 +104,10 @@ def _causal(axes: Axes, view: RunView) -> str:
         f"at {position} {estimate(flags.one(case=position, position=position, condition=f'flag_{position}'))}"
         for position in ("y2", "y3")
     )
+    noun = view.language.noun
     pcs = ", ".join(f"{case} {estimate(answer.one(order=ORDER_OF[case], condition='pcs'))}" for case in ORDER_OF)
     return (
-        f"Pooled position recovery, by perturbed number, of the flags at y2 and y3 (each fitted with that number "
+        f"Pooled position recovery, by perturbed {noun}, of the flags at y2 and y3 (each fitted with that {noun} "
         f"perturbed), of the full residual there ({view.flag_layer}), and at the last token of the two principal "
         f"components and the full residual of layer {layer} (cases y1 and y2). Flags in their own case: {said}; two "
         f"components: {pcs}."

@@ -12,7 +12,6 @@ from numberline.results.table import NotMeasuredError, Row, Table
 
 CASES = ("y1", "y2", "y3")
 PAIRS = (("y1", "y2"), ("y1", "y3"), ("y2", "y3"))
-LARGEST = {"y2": ("$y_2>y_1$", "$y_2<y_1$"), "y3": ("$y_3$ largest", "$y_3$ not")}
 
 
 def _insets(axes: Axes, down: int, across: int, gaps: tuple[float | int, float | int]) -> list[list[Axes]]:
@@ -49,10 +48,9 @@ def _label(axes: Axes, row: Row) -> None:
               bbox={"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0.6})  # fmt: skip
 
 
-def _field(axes: Axes, result: Result, matrix: np.ndarray, pair: tuple[str, str]) -> None:
-    panels.field(axes, result.tensor("axis"), np.asarray(matrix))
-    axes.set_xticks([20, 80])
-    axes.set_yticks([20, 80])
+def _field(axes: Axes, view: RunView, matrix: np.ndarray, pair: tuple[str, str]) -> None:
+    axis = view.run.result("k3.fields").tensor("axis")
+    panels.field(axes, view.language, axis, np.asarray(matrix), shown=(20, 80))
     axes.tick_params(labelsize=5, length=1.5, pad=1)
     axes.set_xlabel(f"$y_{pair[0][1]}$", fontsize=6, labelpad=-4)
     axes.set_ylabel(f"$y_{pair[1][1]}$", fontsize=6, labelpad=-5)
@@ -64,13 +62,14 @@ def fields_y3(axes: Axes, view: RunView) -> str:
     grid = _insets(axes, len(chosen), len(PAIRS), (0.24, 0.12))
     for (place, row), line in zip(chosen, grid, strict=True):
         for pair, small, matrix in zip(PAIRS, line, result.tensor("marginals_y3")[place], strict=True):
-            _field(small, result, matrix, pair)
+            _field(small, view, matrix, pair)
         _label(line[0], row)
     axes.set_title("fields at $y_3$", loc="left")
     said = " and ".join(f"{_name(row)} (active on {number(row['active'])} of the grid)" for _, row in chosen)
     return (
         f"Receptive fields of {said} at the position of y3 over a (y1, y2, y3) grid, shown as the three pairwise "
-        "marginals, each averaged over the third number and divided by its own peak; dashed: equal numbers."
+        f"marginals, each averaged over the third {view.language.noun} and divided by its own peak; dashed: equal "
+        f"{view.language.nouns}."
     )
 
 
@@ -78,31 +77,37 @@ def fields_y2(axes: Axes, view: RunView) -> str:
     """Receptive fields at y2."""
     result, chosen = view.run.result("k3.fields"), _chosen_fields(view, "y2")
     for (place, row), small in zip(chosen, _insets(axes, 1, len(chosen), (0, 0.2))[0], strict=True):
-        _field(small, result, result.tensor("fields_y2")[place], PAIRS[0])
+        _field(small, view, result.tensor("fields_y2")[place], PAIRS[0])
         _label(small, row)
     axes.set_title("fields at $y_2$", loc="left")
     said = " and ".join(
         f"{_name(row)} (the sign of y2 − y1 explains R² = {number(row['comparator'])})" for _, row in chosen
     )
-    return f"Receptive fields of {said} at the position of y2 over (y1, y2), with y3 = 55."
+    return f"Receptive fields of {said} at the position of y2 over (y1, y2), with y3 = {view.language.middle}."
 
 
 def _histogram(axes: Axes, view: RunView, position: str, headroom: float = 1.35) -> Row:
-    """The cloud on the flag at a position, fitted with that position's number perturbed, split by its meaning."""
+    """The cloud on the flag at a position, fitted with that position's operand perturbed, split by its meaning."""
     result = view.run.result("k3.flags")
     table = result.table("cloud")
-    numbers = np.stack([table.array(operand) for operand in CASES[: int(position[1])]], 1)
-    largest = numbers[:, -1] == numbers.max(1)
-    if view.kind == "min":
-        largest = numbers[:, -1] == numbers.min(1)
+    seen = view.language.sign * np.stack([table.array(operand) for operand in CASES[: int(position[1])]], 1)
+    largest = seen[:, -1] == seen.max(1)
     along = table.array(f"flag_{position}_{position}")
     bins = np.linspace(float(along.min()), float(along.max()), 40).tolist()
     shades = (style.colour(position), style.COLOURS["baseline"])
-    for wins, label, shade in zip((largest, ~largest), LARGEST[position], shades, strict=True):
+    for wins, label, shade in zip((largest, ~largest), _meaning(view, position), shades, strict=True):
         axes.hist(along[wins], bins=bins, color=shade, alpha=0.65, label=label)
     axes.set_ylim(0, axes.get_ylim()[1] * headroom)
     axes.legend(loc="upper left", ncols=2, columnspacing=0.6, handlelength=0.8, handletextpad=0.3, fontsize=5.5)
     return result.table("separation").one(position=position, fitted=position)
+
+
+def _meaning(view: RunView, position: str) -> tuple[str, str]:
+    """What a set and an unset flag say."""
+    if position == "y2":
+        wins, loses = (">", "<") if view.language.sign > 0 else ("<", ">")
+        return f"$y_2{wins}y_1$", f"$y_2{loses}y_1$"
+    return f"$y_{position[1]}$ {view.language.largest}", f"$y_{position[1]}$ not"
 
 
 def flag(position: str) -> Panel:
@@ -124,8 +129,8 @@ def flag(position: str) -> Panel:
         prompts = count(len(view.run.result("k3.flags").table("cloud")))
         return (
             f"{prompts} prompts on the direction fitted in the residual leaving {view.flag_layer} at {position}'s "
-            f"position with {position} perturbed; a threshold tells whether {position} is the largest so far with "
-            f"accuracy {estimate(row)}. Inset: pooled position recovery of this "
+            f"position with {position} perturbed; a threshold tells whether {position} is the "
+            f"{view.language.largest} so far with accuracy {estimate(row)}. Inset: pooled position recovery of this "
             f"direction, {estimate(found['flag'])}, and of the full residual, {estimate(found['full'])}."
         )
 
@@ -144,7 +149,8 @@ def both_flags(axes: Axes, view: RunView) -> str:
     axes.set_title("flags", loc="left")
     return (
         f"Prompts on one direction in the residual leaving {view.flag_layer} at y2's (top) and at y3's position "
-        f"(bottom): a threshold tells whether that number is the largest so far, {', '.join(said)}."
+        f"(bottom): a threshold tells whether that {view.language.noun} is the {view.language.largest} so far, "
+        f"{', '.join(said)}."
     )
 
 
@@ -195,8 +201,8 @@ def attention(axes: Axes, view: RunView) -> str:
     axes.legend(loc="upper left", ncols=2, fontsize=5.5, columnspacing=0.6, handlelength=1)
     axes.set_title(f"attention of {head}", loc="left")
     return (
-        f"Attention of head {head} from the last token to the question tokens, by the position of the maximum: "
-        f"{', '.join(said)}."
+        f"Attention of head {head} from the last token to the question tokens, by the position of the "
+        f"{view.language.extreme}: {', '.join(said)}."
     )
 
 

@@ -73,9 +73,9 @@ def patches(names: Mapping[str, str], where: str, also: str = "") -> Panel:
             for case in CASES
         )
         return (
-            f"Pooled position recovery at the position of {where}, by perturbed number, for each direction alone, the "
-            f"directions as separate rank-one patches, their span in the pre-MLP residual of {full}, and the full "
-            f"{full} residual{also}. {said}."
+            f"Pooled position recovery at the position of {where}, by perturbed {view.language.noun}, for each "
+            f"direction alone, the directions as separate rank-one patches, their span in the pre-MLP residual of "
+            f"{full}, and the full {full} residual{view.language.say(also)}. {said}."
         )
 
     return panel
@@ -107,5 +107,5 @@ AT_Y2 = patches(
         "pair_plane": "plane\n(two)",
     },
     "y2",
-    "; at the right, the two-number plane (v1, v2), unchanged",
+    "; at the right, the two-{noun} plane (v1, v2), unchanged",
 )

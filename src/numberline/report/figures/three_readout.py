@@ -33,8 +33,8 @@ def readout_pca(view: RunView) -> Drawing:
     }
     lead = (
         f"Top two principal components of the residual leaving layers {shown[0]} to {shown[-1]} at the last token, on "
-        f"{count(len(view.run.result('k3.readout').tensor('winner')))} clean three-number prompts, coloured by which "
-        f"operand wins; the read-out is at layer {view.spelled('readout_layer_k3')}"
+        f"{count(len(view.run.result('k3.readout').tensor('winner')))} clean three-{view.language.noun} prompts, "
+        f"coloured by which operand wins; the read-out is at layer {view.spelled('readout_layer_k3')}"
     )
     drawing = compose(page, view, axes, chosen, lead)
     handles, names = axes[letters[0]].get_legend_handles_labels()

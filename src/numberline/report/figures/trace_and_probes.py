@@ -13,7 +13,14 @@ from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView
 from numberline.results.table import NotMeasuredError, Table
 
-TARGETS = {"log_y1": r"$R^2$ of $\log\,y_1$", "log_y2": r"$R^2$ of $\log\,y_2$", "y1>y2": r"accuracy of $y_1>y_2$"}
+TITLES = {
+    "log_y1": r"$R^2$ of $\log\,y_1$",
+    "log_y2": r"$R^2$ of $\log\,y_2$",
+    "y1": "$R^2$ of $y_1$",
+    "y2": "$R^2$ of $y_2$",
+    "y1>y2": "accuracy of $y_1>y_2$",
+}
+"""Each target of a probe; the logarithms are those of a logarithmic scale."""
 
 
 @figure(
@@ -25,7 +32,7 @@ TARGETS = {"log_y1": r"$R^2$ of $\log\,y_1$", "log_y2": r"$R^2$ of $\log\,y_2$",
     paper=("layout_two", "scale"),
 )
 def trace(view: RunView) -> Drawing:
-    """Causal trace of two numbers over layers and tokens."""
+    """Causal trace of two {nouns} over layers and tokens."""
     return _trace(view, "k2.trace", "number_layer", 5.6)
 
 
@@ -38,7 +45,7 @@ def trace(view: RunView) -> Drawing:
     paper=("layout_three", "solved"),
 )
 def trace_three(view: RunView) -> Drawing:
-    """Causal trace of three numbers over layers and tokens."""
+    """Causal trace of three {nouns} over layers and tokens."""
     row = view.run.result("k3.trace").table("population").rows[0]
     kept = (
         f"Of {count(row['candidates'])} quadruples the model solves {count(row['kept'])} in all four value orders; "
@@ -65,8 +72,8 @@ def _trace(view: RunView, id: str, role: str, width: float, *said: str) -> Drawi
         last = max(rows.where(position="last"), key=lambda row: row["layer"])
         sentences.append(
             f"({letter}) With {case} perturbed; the largest recovery is {estimate(best)}, after layer {best['layer']} "
-            f"at token {best['token']}{_name(best['position'])}, and the last token recovers {estimate(last)} after "
-            "the last layer."
+            f"at token {best['token']}{_name(view, best['position'])}, and the last token recovers {estimate(last)} "
+            "after the last layer."
         )
         _mark_number_layer(place, view, role, case, rows, layers, tokens)
     axes[0].set_ylabel(style.LAYER)
@@ -99,13 +106,13 @@ def probes(view: RunView) -> Drawing:
     page = style.page(style.FULL_WIDTH, 2.6)
     axes = page.subplots(1, 3, sharey=True)
     sentences = []
-    for letter, place, (target, name) in zip("abc", axes, TARGETS.items(), strict=True):
+    for letter, place, target in zip("abc", axes, table.unique("target"), strict=True):
         rows = table.where(target=target)
         layers, tokens, matrix = rows.grid("layer", "token")
         chance = 0.5 if target == "y1>y2" else 0.0
         image = panels.scores_map(place, np.clip(matrix, chance, 1), chance, 1)
         site_axes(place, rows, layers, tokens)
-        style.title(place, letter, name)
+        style.title(place, letter, TITLES[target])
         panels.colour_bar(place, image, "held-out accuracy" if target == "y1>y2" else r"held-out $R^2$")
         best = max(rows, key=lambda row: row["mean"])
         floor = floors.where(target=target)
@@ -113,7 +120,7 @@ def probes(view: RunView) -> Drawing:
         what = "Accuracy of y1 > y2" if target == "y1>y2" else f"R² of {target.replace('_', ' ')}"
         sentences.append(
             f"({letter}) {what}: at best {estimate(best)}, after layer {best['layer']} at token "
-            f"{best['token']}{_name(best['position'])}{said}."
+            f"{best['token']}{_name(view, best['position'])}{said}."
         )
     axes[0].set_ylabel(style.LAYER)
     held = max(row["n"] for row in table)
@@ -143,8 +150,13 @@ def _symbol(position: str) -> str:
     return f"$y_{position[1:]}$" if position.startswith("y") else position
 
 
-def _name(position: str) -> str:
-    return f" ({position.replace('.first', ', first digit')})" if position else ""
+def _name(view: RunView, position: str) -> str:
+    return f" ({token_name(view, position)})" if position else ""
+
+
+def token_name(view: RunView, position: str) -> str:
+    """A named token in words: y1, or y1, first digit."""
+    return position.replace(".first", f", first {view.language.part}")
 
 
 def _mark_number_layer(
@@ -162,7 +174,7 @@ def _mark_number_layer(
 
 def _boxed(view: RunView, role: str) -> str:
     try:
-        return f" Boxes: the number layer, {view.value(role)[0]}, at the perturbed operand's position."
+        return f" Boxes: the {view.language.noun} layer, {view.value(role)[0]}, at the perturbed operand's position."
     except NotMeasuredError as missing:
         text = str(missing)
         return f" {text[0].upper()}{text[1:]}."

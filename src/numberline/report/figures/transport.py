@@ -2,7 +2,7 @@
 
 from matplotlib.axes import Axes
 
-from numberline.report import panels, style
+from numberline.report import panels, style, value_axis
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, compose, figure
 from numberline.report.figures.number import attention, rising
@@ -30,7 +30,7 @@ def _geometry(axes: Axes, view: RunView) -> str:
     points, operands = result.tensor("projections")[:, [1, 2]], result.tensor("operands")[:, 0]
     values, means = result.tensor("values"), result.tensor("means") @ result.tensor("pcs")[:, :2]
     shadow = (result.tensor("v1").ravel() @ result.tensor("pcs")[:, :2], "$v_1$", style.COLOURS["v1"])
-    share = panels.manifold(axes, points, operands, (values, means), shadow, "y1")
+    share = panels.manifold(axes, view.language, points, operands, (values, means), shadow, "y1")
     axes.set_title("output of the head", loc="left")
     return (
         "Its top two principal components, coloured by y1, with the smoothed mean position along y1 (line) and the "
@@ -41,8 +41,9 @@ def _geometry(axes: Axes, view: RunView) -> str:
 def _component(axes: Axes, view: RunView) -> str:
     result = view.run.result("k2.transport")
     table = result.table("components").where(direction="v1")
-    panels.components(axes, table, "$v_1$", style.COLOURS["v1"])
-    axes.set(xlabel="$y_1$", ylabel="component along $v_1$")
+    panels.components(axes, view.language, table, "$v_1$", style.COLOURS["v1"])
+    value_axis.name(axes.xaxis, view.language, "y1")
+    axes.set_ylabel("component along $v_1$")
     axes.set_title("component along $v_1$", loc="left")
     space = result.table("space").one(direction="v1")
     return (

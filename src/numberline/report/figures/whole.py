@@ -11,7 +11,6 @@ from numberline.report.view import RunView
 from numberline.results.table import Row, Table
 
 CASES = ("y1", "y2")
-TITLES = {"first": "first digit", "whole": "whole number"}
 DIRECTIONS = (
     ("y1", "full_number_y1"),
     ("y1", "u"),
@@ -29,14 +28,20 @@ SHADES = {style.CASE_TITLE[case]: style.colour(case) for case in CASES}
     section=Section.WHOLE,
     order=1,
     needs=("k2.whole",),
-    question="Do the patches of one operand change the whole answer, or its first digit only?",
+    question="Do the patches of one operand change the whole answer, or its first {part} only?",
 )
 def whole_directions(view: RunView) -> Drawing:
-    """Number patches scored on the whole generated number."""
+    """{Noun} patches scored on the whole generated {noun}."""
     page = style.page(style.FULL_WIDTH, 2.5)
     axes = page.subplot_mosaic("ab", sharey=True)
-    lead = "IIA of the number-representation patches on the first generated token and on the whole generated number"
+    noun = view.language.noun
+    lead = f"IIA of the {noun}-representation patches on the first generated token and on the whole generated {noun}"
     return compose(page, view, axes, {"a": _directions("first"), "b": _directions("whole")}, lead)
+
+
+def titles(view: RunView) -> dict[str, str]:
+    """What an answer is scored on, by metric."""
+    return {"first": f"first {view.language.part}", "whole": f"whole {view.language.noun}"}
 
 
 def _directions(metric: str) -> Panel:
@@ -59,11 +64,11 @@ def _directions(metric: str) -> Panel:
         for place, case in ((1.5, "y1"), (4.5, "y2")):
             axes.text(place, 1.29, style.CASE_TITLE[case], ha="center", va="top", fontsize=6.5)
         axes.tick_params(axis="x", labelsize=6)
-        axes.set_title(TITLES[metric], loc="left")
+        axes.set_title(titles(view)[metric], loc="left")
         said = ", ".join(
             f"{patch_words(patch, view)} {estimate(row)}" for (_, patch), row in zip(DIRECTIONS, rows, strict=True)
         )
-        return f"IIA on the {TITLES[metric]}: {said}; n = {count(rows[0]['n'])} per case."
+        return f"IIA on the {titles(view)[metric]}: {said}; n = {count(rows[0]['n'])} per case."
 
     return panel
 
@@ -96,11 +101,12 @@ def patch_words(patch: str, view: RunView) -> str:
     question="Do the patches of both operands change the whole answer?",
 )
 def whole_shared(view: RunView) -> Drawing:
-    """Shared-representation patches scored on the whole generated number."""
+    """Shared-representation patches scored on the whole generated {noun}."""
     page = style.page(style.FULL_WIDTH, 2.5)
     axes = page.subplot_mosaic("ab", sharey=True)
     lead = (
-        "IIA of the shared-representation patches at y2 on the first generated token and on the whole generated number"
+        "IIA of the shared-representation patches at y2 on the first generated token and on the whole generated "
+        f"{view.language.noun}"
     )
     return compose(page, view, axes, {"a": _shared("first"), "b": _shared("whole")}, lead)
 
@@ -116,13 +122,13 @@ def _shared(metric: str) -> Panel:
         panels.unit_range(axes, 0.22)
         axes.tick_params(axis="x", labelsize=6)
         axes.legend(loc="upper left", ncols=2, columnspacing=0.8)
-        axes.set_title(TITLES[metric], loc="left")
+        axes.set_title(titles(view)[metric], loc="left")
         said = "; ".join(
             f"{case} perturbed: plane {estimate(table.one(case=case, condition='plane'))}, full residual "
             f"{estimate(table.one(case=case, condition='full_resid'))}"
             for case in CASES
         )
-        return f"IIA on the {TITLES[metric]} (hatched: both directions patched). {said}."
+        return f"IIA on the {titles(view)[metric]} (hatched: both directions patched). {said}."
 
     return panel
 
@@ -135,7 +141,7 @@ def _shared(metric: str) -> Panel:
     question="Does the flag change the whole answer?",
 )
 def whole_flag(view: RunView) -> Drawing:
-    """The flag scored on the whole generated number."""
+    """The flag scored on the whole generated {noun}."""
     page = style.page(style.COLUMN_WIDTH, 2.3)
     lead = (
         f"IIA of the rank-one direction in the residual leaving {view.flag_layer} at y2, fitted with y1 perturbed and "
@@ -147,13 +153,14 @@ def whole_flag(view: RunView) -> Drawing:
 def _flag(axes: Axes, view: RunView) -> str:
     table = view.run.result("k2.whole").table("whole").where(condition="flag")
     series: dict[str, list[Row | None]] = {
-        style.CASE_TITLE[case]: [table.one(case=case, metric=metric) for metric in TITLES] for case in CASES
+        style.CASE_TITLE[case]: [table.one(case=case, metric=metric) for metric in titles(view)] for case in CASES
     }
-    panels.bars(axes, list(TITLES.values()), series, SHADES, printed=True)
+    first, whole = titles(view).values()
+    panels.bars(axes, list(titles(view).values()), series, SHADES, printed=True)
     panels.unit_range(axes, 0.3)
     axes.legend(loc="upper center", ncols=2)
     said = "; ".join(
-        f"{case} perturbed: first digit {estimate(table.one(case=case, metric='first'))}, whole number "
+        f"{case} perturbed: {first} {estimate(table.one(case=case, metric='first'))}, {whole} "
         f"{number(table.one(case=case, metric='whole')['mean'])}"
         for case in CASES
     )

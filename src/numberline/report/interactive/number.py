@@ -4,7 +4,7 @@ import numpy as np
 
 from numberline.report import panels, style
 from numberline.report.formatting import percent
-from numberline.report.interactive.plot import Plot, Trace, colours, interactive, space, xyz
+from numberline.report.interactive.plot import Plot, Trace, interactive, space, spelled, value_colours, xyz
 from numberline.report.view import RunView
 from numberline.results.arrays import Array
 
@@ -16,15 +16,15 @@ def manifold(view: RunView) -> Plot:
     values, pcs = result.tensor("values_y1"), result.tensor("pcs_y1")[:, :3]
     means, u = result.tensor("means_y1"), result.tensor("u").ravel()
     points, along, shadow = (means - means.mean(0)) @ pcs, (means - means.mean(0)) @ u, u @ pcs
-    traces = [_points(values, points, along), _path(panels.smoothed(values, points)), _direction(points, shadow)]
+    traces = [_points(view, values, points, along), _path(panels.smoothed(values, points)), _direction(points, shadow)]
     return Plot(
-        f"Drag to rotate; point at a mark for its number. One mark for each value of y1: the mean residual leaving "
-        f"{view.number_layer} at y1's position, on the first three principal components. The green line is u's "
-        f"projection ({percent(float(np.linalg.norm(shadow)))} of u lies in this space).",
+        f"Drag to rotate; point at a mark for its {view.language.noun}. One mark for each value of y1: the mean "
+        f"residual leaving {view.number_layer} at y1's position, on the first three principal components. The "
+        f"green line is u's projection ({percent(float(np.linalg.norm(shadow)))} of u lies in this space).",
         traces,
         {
             **space("PC1", "PC2", "PC3"),
-            **colours(style.NUMBER_MAP, "y1", float(values.min()), float(values.max())),
+            **value_colours(view.language, "y1", values),
             "showlegend": False,
         },
         needs_webgl=True,
@@ -32,11 +32,12 @@ def manifold(view: RunView) -> Plot:
     )
 
 
-def _points(values: Array, points: Array, along: Array) -> Trace:
+def _points(view: RunView, values: Array, points: Array, along: Array) -> Trace:
+    words = spelled(view.language, values)
     return {
-        "type": "scatter3d", "mode": "markers", **xyz(points), "customdata": np.stack([values, along], 1),
+        "type": "scatter3d", "mode": "markers", **xyz(points), "text": words, "customdata": along,
         "marker": {"size": 4, "color": values, "coloraxis": "coloraxis"},
-        "hovertemplate": "y1 = %{customdata[0]}<br>along u %{customdata[1]:.2f}<extra></extra>",
+        "hovertemplate": "y1 = %{text}<br>along u %{customdata:.2f}<extra></extra>",
     }  # fmt: skip
 
 

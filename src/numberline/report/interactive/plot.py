@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import matplotlib.colors
+import numpy as np
 
+from numberline.report import style
 from numberline.report.view import RunView
 from numberline.results.arrays import Array
+from numberline.results.language import Language
 
 Trace = dict[str, Any]
 MOST_POINTS = 1000
@@ -107,6 +110,24 @@ def colours(name: str, title: str, low: float | int, high: float | int) -> dict[
     sampled = [[place / 10, matplotlib.colors.to_hex(matplotlib.colormaps[name](place / 10))] for place in range(11)]
     bar = {"title": {"text": title, "side": "right"}, "thickness": 12, "outlinewidth": 0, "len": 0.85}
     return {"coloraxis": {"colorscale": sampled, "cmin": low, "cmax": high, "colorbar": bar}}
+
+
+def value_colours(language: Language, title: str, values: Array) -> dict[str, Any]:
+    """The colour scale of values, named by their words where these are not numbers."""
+    layout = colours(style.NUMBER_MAP, title, float(values.min()), float(values.max()))
+    if language.spelled:
+        listed = sorted(language.spelled)
+        words = [plain(language.spell(value)) for value in listed]
+        layout["coloraxis"]["colorbar"] |= {"tickvals": listed, "ticktext": words}
+    return layout
+
+
+def spelled(language: Language, values: Array) -> Array:
+    """Values as a mark names them: as they are written, where not as numbers."""
+    if not language.spelled:
+        return values
+    words = [plain(language.spell(int(value))) for value in values.flat]
+    return np.array(words, dtype=object).reshape(values.shape)
 
 
 def sample(points: Array) -> Array:

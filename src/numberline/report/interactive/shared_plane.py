@@ -4,64 +4,76 @@ import numpy as np
 
 from numberline.report import style
 from numberline.report.formatting import count
-from numberline.report.interactive.plot import Plot, Trace, Views, axis, colours, interactive, sample, shown
+from numberline.report.interactive.plot import (
+    Plot,
+    Trace,
+    Views,
+    axis,
+    colours,
+    interactive,
+    sample,
+    shown,
+    spelled,
+    value_colours,
+)
 from numberline.report.view import RunView
 from numberline.results.arrays import Array
 
 
 @interactive("shared-rep")
 def plane(view: RunView) -> Plot:
-    """Prompts on (v1, v2), coloured by either operand or by the larger."""
+    """Prompts on (v1, v2), coloured by either operand or by which is greater."""
     table = view.run.result("k2.shared").table("cloud")
     points = sample(np.stack([table.array(name) for name in ("v1", "v2", "y1", "y2")], 1))
     first = points[:, 2] > points[:, 3]
     traces = [
-        _numbers(points, 2),
-        _numbers(points, 3),
-        _winners(points[first], "y1 > y2", style.colour("y1")),
-        _winners(points[~first], "y2 > y1", style.colour("y2")),
+        _coloured(view, points, 2),
+        _coloured(view, points, 3),
+        _winners(view, points[first], "y1 > y2", style.colour("y1")),
+        _winners(view, points[~first], "y2 > y1", style.colour("y2")),
     ]
     return Plot(
-        f"Point at a mark for the prompt's two numbers ({shown(len(table))}); drag to zoom, double-click to go back.",
+        f"Point at a mark for the prompt's two {view.language.nouns} ({shown(len(table))}); drag to zoom, double-click "
+        "to go back.",
         traces,
         {
             "xaxis": axis("component on v1"),
             "yaxis": axis("component on v2"),
             "legend": {"orientation": "h", "y": 1.1},
-            **colours(style.NUMBER_MAP, "number", float(points[:, 2:].min()), float(points[:, 2:].max())),
+            **value_colours(view.language, view.language.noun, points[:, 2:]),
         },
-        Views("coloured by", ["y1", "y2", "the larger"], [0, 1, 2, 2]),
+        Views("coloured by", ["y1", "y2", f"the {view.language.greater}"], [0, 1, 2, 2]),
     )
 
 
-def _numbers(points: Array, column: int) -> Trace:
+def _coloured(view: RunView, points: Array, column: int) -> Trace:
     marker = {
         "size": 7,
         "color": points[:, column],
         "coloraxis": "coloraxis",
         "line": {"width": 0.5, "color": style.GREY},
     }
-    return {**_marks(points), "marker": marker, "showlegend": False}
+    return {**_marks(view, points), "marker": marker, "showlegend": False}
 
 
-def _winners(points: Array, name: str, colour: str) -> Trace:
-    return {**_marks(points), "name": name, "marker": {"size": 6, "color": colour, "opacity": 0.75}}
+def _winners(view: RunView, points: Array, name: str, colour: str) -> Trace:
+    return {**_marks(view, points), "name": name, "marker": {"size": 6, "color": colour, "opacity": 0.75}}
 
 
-def _marks(points: Array) -> Trace:
+def _marks(view: RunView, points: Array) -> Trace:
     return {
         "type": "scatter", "mode": "markers", "x": points[:, 0], "y": points[:, 1],
-        "customdata": points[:, 2:].astype(int),
+        "customdata": spelled(view.language, points[:, 2:].astype(int)),
         "hovertemplate": "y1 = %{customdata[0]}, y2 = %{customdata[1]}<br>v1 %{x:.2f}, v2 %{y:.2f}<extra></extra>",
     }  # fmt: skip
 
 
 @interactive("shared-rep")
 def dose(view: RunView) -> Plot:
-    """The dose-response plane: what the model answers when the two coordinates are set to those of other numbers."""
+    """The dose-response plane: what the model answers when the two coordinates are set to those of other values."""
     result = view.run.result("k2.dose")
     fraction, grid = result.tensor("fraction").astype(float), result.tensor("grid").tolist()
-    names = [str(number) for number in grid]
+    names = [view.language.spell(value) for value in grid]
     heat: Trace = {
         "type": "heatmap", "x": names, "y": names, "z": fraction.T, "xgap": 1, "ygap": 1, "coloraxis": "coloraxis",
         "hovertemplate": "v1 as for %{x}, v2 as for %{y}<br>%{z:.0%} of answers name y1<extra></extra>",
@@ -69,7 +81,8 @@ def dose(view: RunView) -> Plot:
     }  # fmt: skip
     return Plot(
         f"Dose response: point at a cell for the share of answers that name the first operand when the coordinates on "
-        f"v1 and v2 are set to those of two numbers ({count(result.n)} prompts per cell; equal numbers are left out).",
+        f"v1 and v2 are set to those of two {view.language.nouns} ({count(result.n)} prompts per cell; equal "
+        f"{view.language.nouns} are left out).",
         [heat],
         {
             "xaxis": axis("v1 set to that of", type="category"),
@@ -85,7 +98,7 @@ def fields(view: RunView) -> Plot:
     result = view.run.result("k2.fields")
     places = [(place, row) for place, row in enumerate(result.table("fields")) if row["group"] == "shared"]
     axis_values, tensor = result.tensor("axis").tolist(), result.tensor("fields").astype(float)
-    maps = [_field(tensor[place], axis_values) for place, _ in places]
+    maps = [_field(view, tensor[place], axis_values) for place, _ in places]
     names = [f"L{row['layer']} neuron {row['neuron']}" for _, row in places]
     return Plot(
         "Move the slider from neuron to neuron; point at a cell for the operands and the activation at y2's position.",
@@ -99,10 +112,11 @@ def fields(view: RunView) -> Plot:
     )
 
 
-def _field(matrix: Array, values: list[int]) -> Trace:
+def _field(view: RunView, matrix: Array, values: list[int]) -> Trace:
     peak = float(np.nanmax(np.abs(matrix))) or 1.0
+    names = [view.language.spell(value) for value in values] if view.language.spelled else values
     return {
-        "type": "heatmap", "x": values, "y": values, "z": matrix.T / peak, "customdata": matrix.T,
+        "type": "heatmap", "x": names, "y": names, "z": matrix.T / peak, "customdata": matrix.T,
         "coloraxis": "coloraxis",
         "hovertemplate": "y1 = %{x}, y2 = %{y}<br>activation %{customdata:.3f}<extra></extra>",
     }  # fmt: skip

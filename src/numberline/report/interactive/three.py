@@ -3,7 +3,19 @@
 import numpy as np
 
 from numberline.report import style
-from numberline.report.interactive.plot import Plot, Trace, Views, axis, colours, interactive, sample, shown, space, xyz
+from numberline.report.interactive.plot import (
+    Plot,
+    Trace,
+    Views,
+    axis,
+    interactive,
+    sample,
+    shown,
+    space,
+    spelled,
+    value_colours,
+    xyz,
+)
 from numberline.report.view import RunView
 from numberline.results.arrays import Array
 
@@ -13,49 +25,43 @@ NAMED = "y1 = %{customdata[0]}, y2 = %{customdata[1]}, y3 = %{customdata[2]}<ext
 
 @interactive("three-number-compare")
 def numbers(view: RunView) -> Plot:
-    """Prompts in the space of v1, v2 and v3, coloured by the winner or by a number."""
+    """Prompts in the space of v1, v2 and v3, coloured by the winner or by an operand."""
     result = view.run.result("k3.directions")
     along = [result.tensor(f"projections_{name}")[:, 0] for name in ("v1", "v2", "v3")]
     rows = sample(np.column_stack([*along, result.tensor("operands")]))
     points, operands = rows[:, :3], rows[:, 3:].astype(int)
-    wins = winner(operands, view.kind)
-    traces = [_won(points[wins == place], operands[wins == place], place) for place in range(3)]
-    traces += [_coloured(points, operands, place) for place in range(3)]
-    best = "smallest" if view.kind == "min" else "largest"
+    wins = (view.language.sign * operands).argmax(1)
+    words = spelled(view.language, operands)
+    traces = [_won(points[wins == place], words[wins == place], place) for place in range(3)]
+    traces += [_coloured(points, words, operands[:, place]) for place in range(3)]
     return Plot(
-        f"Drag to rotate; point at a mark for the prompt's three numbers. The components on v1, v2 and v3 of "
-        f"{shown(len(along[0]))}, each at the site where its direction was found, at y3's position.",
+        f"Drag to rotate; point at a mark for the prompt's three {view.language.nouns}. The components on v1, v2 and "
+        f"v3 of {shown(len(along[0]))}, each at the site where its direction was found, at y3's position.",
         traces,
         {
             **space("on v1", "on v2", "on v3"),
-            **colours(style.NUMBER_MAP, "number", float(operands.min()), float(operands.max())),
+            **value_colours(view.language, view.language.noun, operands),
             "legend": {"orientation": "h", "y": 1.02, "itemsizing": "constant"},
         },
-        Views("coloured by", [f"the {best}", *OPERANDS], [0, 0, 0, 1, 2, 3]),
+        Views("coloured by", [f"the {view.language.largest}", *OPERANDS], [0, 0, 0, 1, 2, 3]),
         needs_webgl=True,
         height=500,
     )
 
 
-def winner(operands: Array, kind: str) -> Array:
-    """The place of the operand that wins, for each row."""
-    found: Array = operands.argmin(1) if kind == "min" else operands.argmax(1)
-    return found
-
-
-def _won(points: Array, operands: Array, place: int) -> Trace:
+def _won(points: Array, words: Array, place: int) -> Trace:
     name = OPERANDS[place]
     marker = {"size": 3.5, "color": style.colour(name), "opacity": 0.85}
-    return {**_marks(points, operands), "name": f"{name} wins", "marker": marker}
+    return {**_marks(points, words), "name": f"{name} wins", "marker": marker}
 
 
-def _coloured(points: Array, operands: Array, place: int) -> Trace:
-    marker = {"size": 3.5, "color": operands[:, place], "coloraxis": "coloraxis"}
-    return {**_marks(points, operands), "showlegend": False, "marker": marker}
+def _coloured(points: Array, words: Array, values: Array) -> Trace:
+    marker = {"size": 3.5, "color": values, "coloraxis": "coloraxis"}
+    return {**_marks(points, words), "showlegend": False, "marker": marker}
 
 
-def _marks(points: Array, operands: Array) -> Trace:
-    return {"type": "scatter3d", "mode": "markers", **xyz(points), "customdata": operands, "hovertemplate": NAMED}
+def _marks(points: Array, words: Array) -> Trace:
+    return {"type": "scatter3d", "mode": "markers", **xyz(points), "customdata": words, "hovertemplate": NAMED}
 
 
 @interactive("app-k3-readout-pca")
@@ -64,12 +70,12 @@ def readout(view: RunView) -> Plot:
     result = view.run.result("k3.readout")
     layers, operands = result.tensor("shown").tolist(), result.tensor("operands")
     projections, wins = result.tensor("projections"), result.tensor("winner")
-    traces = [_group(projections[place], operands, wins == number, f"y{number}")
+    traces = [_group(view, projections[place], operands, wins == number, f"y{number}")
               for place in range(len(layers)) for number in (1, 2, 3)]  # fmt: skip
     found = view.value("readout_layer_k3")[0]
     return Plot(
         f"Move the slider to see the position of the winner appear at the last token, on each layer's own two "
-        f"principal components ({shown(len(operands))}); point at a mark for the prompt's numbers.",
+        f"principal components ({shown(len(operands))}); point at a mark for the prompt's {view.language.nouns}.",
         traces,
         {"xaxis": axis("PC1"), "yaxis": axis("PC2"), "legend": {"orientation": "h", "y": 1.1}},
         Views("after layer", [str(layer) for layer in layers],
@@ -78,11 +84,11 @@ def readout(view: RunView) -> Plot:
     )  # fmt: skip
 
 
-def _group(points: Array, operands: Array, chosen: Array, name: str) -> Trace:
+def _group(view: RunView, points: Array, operands: Array, chosen: Array, name: str) -> Trace:
     rows = sample(np.column_stack([points, operands, chosen]))
     rows = rows[rows[:, -1] == 1]
     return {
         "type": "scatter", "mode": "markers", "x": rows[:, 0], "y": rows[:, 1], "name": f"{name} wins",
-        "customdata": rows[:, 2:5].astype(int), "marker": {"size": 6, "color": style.colour(name), "opacity": 0.75},
-        "hovertemplate": NAMED,
+        "customdata": spelled(view.language, rows[:, 2:5].astype(int)), "hovertemplate": NAMED,
+        "marker": {"size": 6, "color": style.colour(name), "opacity": 0.75},
     }  # fmt: skip

@@ -4,7 +4,7 @@ from numberline.report.exhibit import Section
 from numberline.report.figure import caption
 from numberline.report.formatting import estimate
 from numberline.report.tables import TableContent, table
-from numberline.report.view import RunView, words
+from numberline.report.view import RunView
 from numberline.results.table import NotMeasuredError
 
 FLAG = "comparison flag"
@@ -73,7 +73,7 @@ def _obtained(view: RunView, id: str, name: str, case: str) -> str:
 
 def _site(view: RunView, role: str) -> str:
     if not view.has(role):
-        return f"{words(role)}: not found"
+        return f"{view.role(role)}: not found"
     spelled = view.spelled(role)
     return f"output of {spelled}" if "_head" in role else f"L{spelled} residual"
 

@@ -8,6 +8,7 @@ from numberline.report.figure import caption
 from numberline.report.figures.whole import patch_words
 from numberline.report.tables import TableContent, table
 from numberline.report.view import RunView
+from numberline.results.language import Language
 from numberline.results.table import NotMeasuredError, Row
 
 CASES = ("y1", "y2")
@@ -27,27 +28,27 @@ def patch_examples(view: RunView) -> TableContent:
     """What the patched model says, example by example."""
     rows = view.run.result("behaviour.outcomes").table("examples").rows
     names = {"u": "u at y1", "full_number_y2": "full at y2"}
-    answer = max if view.kind == "max" else min
+    language = view.language
     printed = [
         [
             names.get(row["condition"], row["condition"]),
-            operands(row["clean"]),
-            answer(row["clean"]),
-            operands(row["corrupted"]),
-            answer(row["corrupted"]),
-            _said(row),
+            operands(language, row["clean"]),
+            language.spell(language.winner(row["clean"])),
+            operands(language, row["corrupted"]),
+            language.spell(language.winner(row["corrupted"])),
+            _said(language, row),
         ]
         for row in rows
     ]
-    answered = view.kind
+    answered = language.name
     return TableContent(
         caption(view, "Examples of generated answers on held-out counterfactuals: the clean and corrupted "
-                 f"operands, their {answered}ima, and the answer generated under each intervention"),
+                 f"operands, their {language.extremes}, and the answer generated under each intervention"),
         ["intervention", "clean (y1, y2)", answered, "corrupted (y1, y2)", answered, "patched answer"],
         printed,
         _starts(rows, "condition"),
         data_columns=["intervention", *EXAMPLE_COLUMNS],
-        data_rows=_example_data(rows),
+        data_rows=_example_data(language, rows),
     )  # fmt: skip
 
 
@@ -59,11 +60,11 @@ def patch_examples(view: RunView) -> TableContent:
     question="What does the model say when one operand is patched?",
 )
 def whole_examples_a(view: RunView) -> TableContent:
-    """Generated answers under the number patches."""
+    """Generated answers under the {noun} patches."""
     lead = (
         "Generated answers under the patches of app-whole-directions, chosen to include correct answers and mistakes "
-        "where there are any: the perturbed number, the clean and corrupted operands, r, and the generated number. A "
-        "patch succeeds when the model generates r"
+        f"where there are any: the perturbed {view.language.noun}, the clean and corrupted operands, r, and the "
+        f"generated {view.language.noun}. A patch succeeds when the model generates r"
     )
     return _examples(view, FIRST_TABLE, lead)
 
@@ -84,7 +85,7 @@ def whole_examples_b(view: RunView) -> TableContent:
 def _examples(view: RunView, patches: Sequence[str], lead: str) -> TableContent:
     table = view.run.result("k2.whole").table("examples")
     rows = [row for patch in patches for row in table.where(condition=patch)]
-    # Of the number patches the paper shows the case in which each is fitted.
+    # Of the first patches the paper shows the case in which each is fitted.
     if patches is FIRST_TABLE:
         own = {"full_number_y2": "y2", "v2": "y2"}
         kept = [row for row in rows if row["case"] == own.get(row["condition"], "y1")]
@@ -96,10 +97,10 @@ def _examples(view: RunView, patches: Sequence[str], lead: str) -> TableContent:
         [
             patch_words(row["condition"], view) if place in starts or not place else "",
             row["case"],
-            operands(row["clean"]),
-            operands(row["corrupted"]),
-            row["r"],
-            _said(row),
+            operands(view.language, row["clean"]),
+            operands(view.language, row["corrupted"]),
+            view.language.spell(row["r"]),
+            _said(view.language, row),
         ]
         for place, row in enumerate(rows)
     ]
@@ -109,25 +110,26 @@ def _examples(view: RunView, patches: Sequence[str], lead: str) -> TableContent:
         printed,
         starts,
         data_columns=["patch", *EXAMPLE_COLUMNS],
-        data_rows=_example_data(rows),
+        data_rows=_example_data(view.language, rows),
     )
 
 
-def _example_data(rows: Sequence[Row]) -> list[list[Any]]:
+def _example_data(language: Language, rows: Sequence[Row]) -> list[list[Any]]:
     return [
-        [row["condition"], row["case"], *row["clean"], *row["corrupted"], row["r"], row["said"], row["text"]]
+        [row["condition"], row["case"], *map(language.spell, (*row["clean"], *row["corrupted"], row["r"])),
+         None if row["said"] is None else language.spell(row["said"]), row["text"]]
         for row in rows
-    ]
+    ]  # fmt: skip
 
 
-def operands(values: Sequence[int]) -> str:
+def operands(language: Language, values: Sequence[int]) -> str:
     """(99, 61)."""
-    return f"({', '.join(map(str, values))})"
+    return f"({', '.join(map(language.spell, values))})"
 
 
-def _said(row: Row) -> str:
-    """The generated number, or the text where it holds none."""
-    return str(row["said"]) if row["said"] is not None else repr(row["text"])
+def _said(language: Language, row: Row) -> str:
+    """The generated value, or the text where it holds none."""
+    return language.spell(row["said"]) if row["said"] is not None else repr(row["text"])
 
 
 def _starts(rows: Sequence[Row], column: str) -> list[int]:

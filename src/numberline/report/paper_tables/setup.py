@@ -37,7 +37,7 @@ def _settings(view: RunView) -> list[tuple[str, str, str]]:
     size = view.sizes
     found = [
         ("populations", "evaluation / fitting examples", f"{size['evaluation']} / {size['fitting']}"),
-        ("populations", "clouds (number layer / shared plane / three numbers)",
+        ("populations", f"clouds ({view.language.noun} layer / shared plane / three {view.language.nouns})",
          f"{size['number_cloud']} / {size['shared_cloud']} / {size['three_cloud']}"),
         ("populations", "operand counts k in the accuracy sweeps, prompts per k",
          f"{', '.join(map(str, size['operand_counts']))}; {size['operand_prompts']}"),

@@ -3,7 +3,7 @@
 from numberline.claims.paper_values import paper_values
 from numberline.report.exhibit import Section
 from numberline.report.figure import caption
-from numberline.report.figures.whole import patch_words
+from numberline.report.figures.whole import patch_words, titles
 from numberline.report.formatting import count, estimate, number
 from numberline.report.tables import TableContent, table
 from numberline.report.view import RunView
@@ -16,11 +16,11 @@ CASES = ("y1", "y2")
     section=Section.WHOLE,
     order=4,
     needs=("k2.whole",),
-    question="How often does each patch change the first digit, and the whole answer?",
+    question="How often does each patch change the first {part}, and the whole answer?",
     paper=("whole",),
 )
 def whole_iia(view: RunView) -> TableContent:
-    """IIA on the first digit and on the whole number, all patches."""
+    """IIA on the first {part} and on the whole {noun}, all patches."""
     result = view.run.result("k2.whole").table("whole")
     patches = [row.patch for row in paper_values().whole if len(result.where(condition=row.patch))]
     printed = []
@@ -32,10 +32,14 @@ def whole_iia(view: RunView) -> TableContent:
                 cells.append(estimate(found[0], 3) if found else "–")
         printed.append(cells)
     columns = ("condition", "case", "metric", "mean", "se", "n", "lo", "hi")
+    first, whole = titles(view).values()
+    lead = (
+        f"IIA on the first generated token and on the whole generated {view.language.noun}, with 95 % intervals. "
+        f"Dashes mark cases in which a patch is not evaluated. n = {count(result.rows[0]['n'])} per case"
+    )
     return TableContent(
-        caption(view, "IIA on the first generated token and on the whole generated number, with 95 % intervals. "
-                 f"Dashes mark cases in which a patch is not evaluated. n = {count(result.rows[0]['n'])} per case"),
-        ["patch", "first digit", "whole number", "first digit", "whole number"],
+        caption(view, lead),
+        ["patch", first, whole, first, whole],
         printed,
         spans=[("", 1), ("y1 perturbed", 2), ("y2 perturbed", 2)],
         data_columns=columns,
@@ -55,9 +59,10 @@ def beside_the_paper(view: RunView) -> TableContent:
                 found = result.where(condition=row.patch, case=case, metric=metric).rows
                 cells += [estimate(found[0], 3) if found else "not measured", number(theirs[place], 3)]
             rows.append(cells)
+    first, whole = titles(view).values()
     lead = (
-        f"IIA on the first digit and on the whole number, with 95 % intervals, beside the paper's on {paper.model} "
+        f"IIA on the {first} and on the {whole}, with 95 % intervals, beside the paper's on {paper.model} "
         f"(n = {count(result.rows[0]['n'])} here, 400 there)"
     )
-    columns = ["patch", "case", "first digit", "paper", "whole number", "paper"]
+    columns = ["patch", "case", first, "paper", whole, "paper"]
     return TableContent(caption(view, lead), columns, rows)
