@@ -248,15 +248,20 @@ def test_an_unwritable_folder_is_refused(call, tmp_path, monkeypatch):
     assert "may not be written to" in err
 
 
-def test_a_mistake_of_ours_is_a_sentence_too(call, monkeypatch):
+def test_an_error_inside_numberline_is_a_sentence_with_its_traceback_in_a_file(call, monkeypatch, tmp_path):
     def fail() -> None:
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr("numberline.models.catalogue.built_in_models", fail)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     code, _, err = call("models")
     assert code == 1
-    assert "ZeroDivisionError: division by zero" in err
+    assert "an error inside numberline, ZeroDivisionError: division by zero; please report it" in err
     assert "Traceback" not in err
+    (file,) = tmp_path.glob("numberline-*.txt")
+    assert str(file) in err
+    text = file.read_text()
+    assert all(part in text for part in ("Traceback", "in fail", "ZeroDivisionError", "models", "Python 3."))
 
 
 def test_a_reader_that_goes_away_is_no_error():

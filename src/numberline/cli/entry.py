@@ -1,14 +1,18 @@
 """The entry point: it sets the process up, runs a command, and turns every failure into one sentence.
 
-A mistake of the user is exit code 2, one of ours 1, Ctrl-C 130.
+What the user can put right is exit code 2, an error inside numberline 1 (its traceback is in a file), Ctrl-C 130.
 """
 
 import os
+import platform
 import sys
+import tempfile
+import traceback
 from typing import NoReturn
 
 import typer
 
+from numberline import __version__
 from numberline.cli.base import StoppedError, app
 from numberline.errors import NumberlineError
 
@@ -44,5 +48,17 @@ def main() -> None:
             _stop(f"{usage()} (numberline --help lists what there is)", 2)
         if os.environ.get("NUMBERLINE_TRACEBACK"):
             raise
-        _stop(f"a mistake of ours, {type(error).__name__}: {error} (NUMBERLINE_TRACEBACK=1 shows where)", 1)
+        _stop(
+            f"an error inside numberline, {type(error).__name__}: {error}; please report it together with the file "
+            f"{_traceback_file()}, which holds the command, the versions and the traceback",
+            1,
+        )
     raise SystemExit(code or 0)
+
+
+def _traceback_file() -> str:
+    """A new file in the temporary directory with all that a report needs of the error under way."""
+    about = f"numberline {__version__}, Python {platform.python_version()}, {platform.platform()}\n{sys.argv}\n\n"
+    with tempfile.NamedTemporaryFile("w", prefix="numberline-", suffix=".txt", delete=False, encoding="utf-8") as file:
+        file.write(about + traceback.format_exc())
+    return file.name

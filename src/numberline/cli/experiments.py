@@ -5,7 +5,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from numberline.cli.base import Device, DeviceMap, Dtype, Model, Seed, Size, StoppedError, TaskName, app, out
+from numberline.cli.base import (
+    Device,
+    DeviceMap,
+    Dtype,
+    Model,
+    Revision,
+    Seed,
+    Size,
+    StoppedError,
+    TaskName,
+    TrustRemoteCode,
+    app,
+    out,
+)
 from numberline.cli.screen import Watcher, advance, bar, drawn, load_lab, print_accuracy, print_verdict
 from numberline.seed import SEED
 
@@ -22,6 +35,8 @@ def behaviour(
     device: Device = None,
     dtype: Dtype = "float32",
     device_map: DeviceMap = None,
+    revision: Revision = None,
+    trust_remote_code: TrustRemoteCode = False,
 ) -> None:
     """Measure how often a model names the right answer: pairs, triples, longer lists.
 
@@ -33,7 +48,7 @@ def behaviour(
     from numberline.runs.run import Settings
 
     context = Settings(size, seed, task).context
-    lab = load_lab(model, device, dtype, device_map)
+    lab = load_lab(model, device, dtype, device_map, revision, trust_remote_code)
     for experiment in (pairs, operands):
         with bar() as progress:
             row = progress.add_task(experiment.id, total=None)
@@ -53,6 +68,8 @@ def run(
     device: Device = None,
     dtype: Dtype = "float32",
     device_map: DeviceMap = None,
+    revision: Revision = None,
+    trust_remote_code: TrustRemoteCode = False,
 ) -> None:
     """Run the experiments on a model; a run that was stopped continues where it was.
 
@@ -68,7 +85,7 @@ def run(
     # What can be refused is refused before a model is loaded.
     select(patterns)
     check_free(folder, configuration(model, settings))
-    _execute(Run(load_lab(model, device, dtype, device_map), folder, settings), patterns)
+    _execute(Run(load_lab(model, device, dtype, device_map, revision, trust_remote_code), folder, settings), patterns)
 
 
 @app.command()

@@ -58,12 +58,19 @@ def advance(progress: Progress, row: Any) -> Any:
     return lambda done, total: progress.update(row, completed=done, total=total)
 
 
-def load_lab(model: str, device: str | None, dtype: str, device_map: str | None) -> "Lab":
+def load_lab(
+    model: str,
+    device: str | None,
+    dtype: str,
+    device_map: str | None,
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+) -> "Lab":
     """A model, loaded and checked without a word, unless its architecture had to be proven."""
     from numberline.engine.loading import load
 
     with quiet_transformers():
-        return load(model, device, dtype, device_map)
+        return load(model, device, dtype, device_map, revision, trust_remote_code)
 
 
 @contextmanager

@@ -28,9 +28,11 @@ def load(
     device: str | None = None,
     dtype: str = "float32",
     device_map: str | dict[str, str] | None = None,
+    revision: str | None = None,
+    trust_remote_code: bool = False,
 ) -> Lab:
-    """A Lab with a model in it: a built-in one, a folder with Hugging Face weights, or a Hub id."""
-    model, tokenizer = read(name, device, dtype, device_map)
+    """A Lab with a model in it: a built-in one, a folder with Hugging Face weights, a GGUF file, or a Hub id."""
+    model, tokenizer = read(name, device, dtype, device_map, revision, trust_remote_code)
     return wrap(model, tokenizer, name)
 
 

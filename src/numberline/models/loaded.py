@@ -16,7 +16,9 @@ from torch import Tensor
 
 from numberline.models.network import Network
 
-ELSEWHERE = ("_name_or_path", "transformers_version", "dtype", "architectures", "quantization_config")
+ELSEWHERE = (
+    "_name_or_path", "_model_name_or_path", "transformers_version", "dtype", "architectures", "quantization_config",
+)  # fmt: skip
 """Entries of a config that decide no number: where it came from, and the dtype, which the weights have."""
 
 
