@@ -273,7 +273,7 @@ def test_runs_side_by_side_are_escaped_and_self_contained(tmp_path):
 
 
 def test_one_run_beside_the_paper(tmp_path):
-    section = beside(make_run(tmp_path / "run", model="mine"))
+    section = beside(str(make_run(tmp_path / "run", model="mine")))
     assert section.title == "mine (quick) beside Qwen2.5-7B-Instruct"
     rows = {row[0]: row for row in section.rows}
     assert rows["IIA of u, y1 perturbed, whole number"][1:] == ("0.940", "0.46 [0.42, 0.50]", "−0.480", "no")

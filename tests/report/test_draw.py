@@ -150,7 +150,7 @@ def test_the_roles_are_written_into_the_diagrams(drawings):
 
 
 def test_files_and_that_they_are_the_same_again(made_up):
-    made = draw_run(made_up, ("app-behaviour", "app:*"))
+    made = draw_run(str(made_up), ("app-behaviour", "app:*"))
     assert list(made.figures) == ["app-behaviour"]
     assert list(made.tables) == ["app:setup-hparams"]
     names = [f"figures/{label}.{kind}" for label in made.figures for kind in ("png", "svg", "pdf", "txt")]

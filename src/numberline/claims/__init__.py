@@ -3,7 +3,7 @@
 `ledger` is a pure function of stored results; `write_claims` reads a run folder and writes claims.json there:
 
     {"format": 1, "model": …, "claims": [{id, sentence, figures, verdict, why, measurements: [
-        {name, value, lo, hi, n, direction, threshold, reason, verdict, why}]}]}
+        {name, value, lo, hi, n, direction, threshold, reason, verdict, why, not_run}]}]}
 
 Each claim is declared once, in a file of two/ or three/ (claim.py says how); the rule is in verdicts.py.
 """

@@ -36,7 +36,7 @@ class ComparedRun:
     numbers: tuple[Comparison, ...]
 
     @classmethod
-    def open(cls, path: Path) -> "ComparedRun":
+    def open(cls, path: str | Path) -> "ComparedRun":
         """Read a run folder."""
         run = RunFolder.open(path)
         language = run.about.language
@@ -71,7 +71,7 @@ class Section:
     note: str = ""
 
 
-def beside(path: Path) -> Section:
+def beside(path: str | Path) -> Section:
     """One run beside the paper."""
     run = ComparedRun.open(path)
     rows = tuple(
@@ -81,7 +81,7 @@ def beside(path: Path) -> Section:
     return Section(f"{run.name} beside {paper_values().model}", BESIDE, rows, counted(run.findings, run.view))
 
 
-def side_by_side(paths: Sequence[Path]) -> list[Section]:
+def side_by_side(paths: Sequence[str | Path]) -> list[Section]:
     """Several runs: the tables of the page."""
     runs = [ComparedRun.open(path) for path in paths]
     names = tuple(run.name for run in runs)
@@ -132,8 +132,9 @@ def side_by_side(paths: Sequence[Path]) -> list[Section]:
     ]
 
 
-def write_comparison(paths: Sequence[Path], place: Path) -> list[Section]:
+def write_comparison(paths: Sequence[str | Path], place: str | Path) -> list[Section]:
     """Write the page of several runs."""
+    place = Path(place)
     if not place.parent.is_dir():
         raise NumberlineError(f"{place.parent} is not a folder: choose another place for the page")
     sections = side_by_side(paths)

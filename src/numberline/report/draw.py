@@ -74,7 +74,7 @@ class Inventory:
 
 
 def draw_run(
-    path: Path,
+    path: str | Path,
     labels: Sequence[str] = ("*",),
     told: Callable[[str], object] = lambda *_: None,
     processes: int = 1,
@@ -83,9 +83,9 @@ def draw_run(
 
     More than one process needs a main module that can be imported again, as every command's can.
     """
-    made = Inventory()
-    _facts.cache_clear()
-    _facts(path)
+    made, path = Inventory(), Path(path)
+    _view.cache_clear()
+    _view(path)
     chosen = [label for label in LABELS if any(fnmatchcase(label, pattern) for pattern in labels)]
     if not chosen:
         raise NumberlineError(f"no figure or table is called {labels[0]!r}: choose from {', '.join(LABELS)}")
@@ -124,7 +124,7 @@ def _all_made(path: Path, labels: Sequence[str], processes: int) -> Iterator[tup
 
 def _make(path: Path, label: str) -> tuple[str, str, str]:
     """One figure or table, whole or not at all."""
-    view = _facts(path)
+    view = _view(path)
     try:
         return label, _figure(view, FIGURES[label]) if label in FIGURES else _table(view, TABLES[label]), ""
     except NotMeasuredError as missing:
@@ -134,21 +134,21 @@ def _make(path: Path, label: str) -> tuple[str, str, str]:
 
 
 @lru_cache(maxsize=1)
-def _facts(path: Path) -> RunView:
+def _view(path: Path) -> RunView:
     """A run's view, read once by each process."""
     return RunView(RunFolder.open(path))
 
 
-def listed_in(path: Path) -> Inventory:
+def listed_in(path: str | Path) -> Inventory:
     """What a run's index says was made of it, and what was not."""
     try:
-        found = json.loads((path / INDEX).read_text(encoding="utf-8"))
+        found = json.loads((Path(path) / INDEX).read_text(encoding="utf-8"))
         return Inventory(**{name: dict(found[name]) for name in ("figures", "tables", "skipped")})
     except (OSError, ValueError, KeyError, TypeError):
         return Inventory()
 
 
-def fed_by(path: Path, ids: Sequence[str]) -> list[str]:
+def fed_by(path: str | Path, ids: Sequence[str]) -> list[str]:
     """The labels that read one of these results, and those that were never drawn though their results are there."""
     run, listed = RunFolder.open(path), listed_in(path)
     known = {**listed.figures, **listed.tables, **listed.skipped}

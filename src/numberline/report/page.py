@@ -48,7 +48,7 @@ SVG_SIZE = re.compile(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 
 
 def make_report(
-    path: Path,
+    path: str | Path,
     labels: Sequence[str] = ("*",),
     told: Callable[[str], object] = lambda *_: None,
     processes: int = 1,
@@ -59,7 +59,7 @@ def make_report(
     return made
 
 
-def write_page(path: Path) -> Path:
+def write_page(path: str | Path) -> Path:
     """Test the claims anew and write report.html from what was drawn."""
     # Imported here because it takes seconds, which a process that only draws need not wait.
     from numberline.claims import write_claims
@@ -67,8 +67,8 @@ def write_page(path: Path) -> Path:
 
     run = RunFolder.open(path)
     text = html(RunView(run), listed_in(path), write_claims(path), beside_the_paper(run.results, run.about.language))
-    write_whole(path / PAGE, text.encode())
-    return path / PAGE
+    write_whole(run.path / PAGE, text.encode())
+    return run.path / PAGE
 
 
 def html(

@@ -19,7 +19,7 @@ from numberline.results.language import PAPER
 from numberline.results.roles import Role
 
 
-def result_tables(path: Path, id: str, most: int = 40) -> Iterator[tuple[str, RichTable]]:
+def result_tables(path: str | Path, id: str, most: int = 40) -> Iterator[tuple[str, RichTable]]:
     """Each table of a stored result with a title; `most` rows of each, all of them when it is 0."""
     run = RunFolder.open(path)
     found = run.find(id)

@@ -25,9 +25,10 @@ from safetensors import SafetensorError, safe_open
 from numberline.errors import NumberlineError
 from numberline.files import make_folder, write_whole
 from numberline.results.arrays import Array
+from numberline.results.names import ID
 from numberline.results.result import Lazy, Result
 from numberline.results.roles import Role
-from numberline.results.schema import FORMAT, ID, About, Meta, Schema, read, write
+from numberline.results.schema import FORMAT, About, Meta, Schema, read, write
 from numberline.results.subspace import StoredSubspace
 from numberline.results.table import NotMeasuredError, Table
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from numberline.errors import NumberlineError
 from numberline.results.arrays import Array, as_array
+from numberline.results.names import NAME
 from numberline.results.roles import Role
-from numberline.results.schema import NAME
 from numberline.results.subspace import Based, StoredSubspace
 from numberline.results.table import NotMeasuredError, Row, Table
 
@@ -64,7 +64,7 @@ class Result:
     root: str | None = None
     id: str = ""
     """The experiment, for messages."""
-    _tables: dict[str, Table] = field(default_factory=dict, repr=False)
+    _tables: dict[str, Table] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in (*self.tables, *self.tensors, *self.subspaces):

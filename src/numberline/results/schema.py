@@ -4,7 +4,6 @@ A file of another version, or one that was changed by hand, is refused in one se
 folder is opened. Names are part of the schema, because they become names of files.
 """
 
-import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -13,13 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from numberline.errors import NumberlineError
 from numberline.files import write_whole
 from numberline.results.language import Language
+from numberline.results.names import ID, NAME
 from numberline.results.roles import Role, RunRole
 
 FORMAT: Literal[2] = 2
-NAME = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
-"""What a table, a tensor or a subspace may be called."""
-ID = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")
-"""What an experiment may be called."""
 Name = Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$")]
 Id = Annotated[str, StringConstraints(pattern=f"^{ID.pattern}$")]
 

@@ -22,8 +22,8 @@ from torch import Tensor
 from numberline.engine.lab import Lab
 from numberline.engine.subspace import Subspace
 from numberline.errors import NumberlineError, TooFewError
+from numberline.results.names import ID
 from numberline.results.result import Result
-from numberline.results.schema import ID
 from numberline.seed import SEED
 from numberline.tasks.concept import Concept
 from numberline.tasks.concepts.whole_numbers import MAX
