@@ -30,7 +30,7 @@ from numberline.experiments.two import trace as k2_trace
 from numberline.methods import das
 from numberline.methods.clouds import rank_correlation
 from numberline.methods.pca import principal_components
-from numberline.tasks.counterfactuals import CASES, VALUE_ORDERS, arrange, candidates, needed
+from numberline.tasks.counterfactuals import CASE_ORDERS, VALUE_ORDERS, arrange, candidates, needed
 
 FEW = replace(SMALL, evaluation=25, fitting=16, candidates=70, three_cloud=150)
 STEPS = 30
@@ -161,11 +161,11 @@ def test_the_trace_shows_the_planted_anatomy():
     assert row["kept"] == row["candidates"]
     rows = [row for row in result("planted", "k3.trace").rows("trace") if row["metric"] == "pooled"]
     most = {}
-    for case in CASES:
+    for case in CASE_ORDERS:
         for layer in range(8):
             here = [row for row in rows if (row["case"], row["layer"]) == (case, layer)]
             most[case, layer] = max(here, key=lambda row: row["mean"])["position"]
-    for case in CASES:
+    for case in CASE_ORDERS:
         assert [most[case, layer] for layer in range(truth.number_layer + 1)] == [case] * (truth.number_layer + 1)
         moved = range(truth.number_layer + 1, truth.readout_layer)
         assert {most[case, layer] for layer in moved} == {"y3"}
@@ -188,7 +188,9 @@ def test_the_head_sweep_finds_exactly_the_transport_heads():
 def test_the_true_directions_carry_their_numbers_and_no_others():
     lab, space = lab_and_truth()[0], true_space()
     context = Context(FEW, needs={"k3.trace": result("planted", "k3.trace")})
-    pairs_of = {(case, kind): case_pairs(lab, context, case, kind == "fitting") for case in CASES for kind in EXAMPLES}
+    pairs_of = {
+        (case, kind): case_pairs(lab, context, case, kind == "fitting") for case in CASE_ORDERS for kind in EXAMPLES
+    }
     patches = {name: [patch] for name, patch in space.patches.items()}
     patches["pair_plane"] = [pair_space().patches["plane"]]
     rows = k3_directions.patch_rows(lab, patches, pairs_of, lambda _: None)

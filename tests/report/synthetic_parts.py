@@ -8,7 +8,6 @@ import torch
 
 from numberline.results.roles import Role
 
-CASES = ("y1", "y2")
 METRICS = ("iia", "pr", "pooled")
 D, LAYERS, HEADS, NEURONS = 12, 6, 4, 40
 N = 64

@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from synthetic_parts import HEADS, LAYERS, D, N, components, fits, patches, random, role, score, scores, unit
 
+from numberline.results.cases import CASES_OF_THREE
 from numberline.results.result import Result
 
-CASES = ("y1", "y2", "y3")
 ORDERS = {"y1>y2>y3": "y2", "y1>y3>y2": "y3", "y2>y3>y1": "y3"}
 PLACES = {"u1": "y1", "u2": "y2", "v1": "y3", "v2": "y3", "v3": "y3", "w1": "y2"}
 POSITIONS = ["y1.first", "y1", "", "y2.first", "y2", "", "y3.first", "y3", "", "last"]
@@ -25,7 +25,7 @@ def cloud(n: int = 200) -> np.ndarray:
 def trace_result() -> Result:
     rows = [
         row
-        for case in CASES
+        for case in CASES_OF_THREE
         for layer in range(LAYERS)
         for token in tokens()
         for row in scores(float(random.rand() - 0.2), case=case, layer=layer, **token)
@@ -53,7 +53,7 @@ def directions_result() -> Result:
     alone = dict.fromkeys((*PLACES, "w2"), 0.8)
     joint = ("full_number_y2", "v1_v2_v3", "span", "full_resid", "w1_w2", "span_y2", "full_resid_y2", "pair_plane")
     named = alone | dict.fromkeys(joint, 1.4) | {"random_span": 0.01, "random_span_y2": 0.02}
-    rows = [row for case in CASES for row in patches({(case, "y3"): named})]
+    rows = [row for case in CASES_OF_THREE for row in patches({(case, "y3"): named})]
     names = list(PLACES)
     return Result.of(
         {
@@ -67,13 +67,13 @@ def directions_result() -> Result:
                 {"direction": name, "carries": f"y{name[1]}", "case": case, "metric": metric,
                  **score(1.3 if case[1] == name[1] else 0.01), "own": case[1] == name[1]}
                 for name in alone
-                for case in CASES
+                for case in CASES_OF_THREE
                 for metric in ("pr", "pooled")
             ],
             "attention": [
                 {"direction": name, "token": token, "larger": larger, **score(0.4)}
                 for name in ("v1", "v2")
-                for token in CASES
+                for token in CASES_OF_THREE
                 for larger in ("y1", "y2")
             ],
             "components": [row for name, place in PLACES.items() for row in components(place, name)],
@@ -136,7 +136,7 @@ def flags_result() -> Result:
     rows = []
     for position in ("y2", "y3"):
         named = {f"flag_{case}": 0.9 for at, case in fitted if at == position} | {"full": 1.0, "random": 0.0}
-        rows += [row for case in CASES for row in patches({(case, position): named}, layer=3)]
+        rows += [row for case in CASES_OF_THREE for row in patches({(case, position): named}, layer=3)]
     names = [f"flag_{position}_{case}" for position, case in fitted]
     return Result.of(
         {
@@ -160,7 +160,7 @@ def readout_result() -> Result:
     labels = [{"order": order} for order in ORDERS]
     attention = [
         {"head": 1, "winner": case, **token, **score(0.1 + 0.6 * (token["position"] == case))}
-        for case in CASES
+        for case in CASES_OF_THREE
         for token in tokens()
     ]
     return Result.of(
@@ -210,7 +210,7 @@ def neurons_result() -> Result:
     ]
     sets = [("none", -1, 0), ("shared", -1, 6), ("own", -1, 20), ("random", 0, 6), ("random", 1, 6)]
     tables: dict[str, list[dict[str, Any]]] = {"blocks": [], "freeze": [], "sets": [], "overlap": []}
-    for case in CASES:
+    for case in CASES_OF_THREE:
         for frozen, kind, layers in blocks:
             tables["blocks"] += scores(1.2 - 0.4 * len(layers), case=case, frozen=frozen, kind=kind, layers=layers)
         for ranking, draw in (("attribution", -1), ("random", 0), ("random", 1)):
@@ -229,8 +229,8 @@ def pattern_tables() -> dict[str, list[dict[str, Any]]]:
     made += [(direction, *setting) for setting in settings for direction in ("flag", "random")]
     for direction, y1, y2, y3 in made:
         says = "y3" if y3 == "set" else "y2" if y2 == "set" else "" if y1 == "unset" else "y1"
-        for winner in ("all", *CASES):
-            for named in (*CASES, "other"):
+        for winner in ("all", *CASES_OF_THREE):
+            for named in (*CASES_OF_THREE, "other"):
                 label = {"direction": direction, "y1": y1, "y2": y2, "y3": y3, "winner": winner, "named": named}
                 rows.append({**label, "predicted": says if direction == "flag" else "", **score(0.25)})
     rules = [{"rule": rule, **score(0.5)} for rule in ("latest", "earliest", "largest")]

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import torch
 from synthetic_parts import (
-    CASES,
     HEADS,
     LAYERS,
     NEURONS,
@@ -23,6 +22,7 @@ from synthetic_parts import (
     unit,
 )
 
+from numberline.results.cases import CASES
 from numberline.results.result import Result
 
 

@@ -17,10 +17,10 @@ from numberline.errors import NumberlineError
 from numberline.experiments.registry import EXPERIMENTS
 from numberline.report import draw, style
 from numberline.report.draw import draw_run, fed_by, file_name, listed_in, render
-from numberline.report.formatting import estimate
 from numberline.report.registry import FIGURES, TABLES
 from numberline.report.view import RunView
 from numberline.results.folder import RunFolder
+from numberline.results.formatting import estimate
 from numberline.results.result import Result
 
 PAPERS = [

@@ -8,12 +8,12 @@ import pytest
 from synthetic import make_run, results
 
 from numberline.discovery import declared
-from numberline.report.formatting import estimate
 from numberline.report.interactive import number, shared_plane, three, trace_and_probes
 from numberline.report.interactive.plot import MOST_POINTS, PlotSpec, clean, plain, sample, shown
 from numberline.report.registry import FIGURES, PLOTS
 from numberline.report.view import RunView
 from numberline.results.folder import RunFolder
+from numberline.results.formatting import estimate
 from numberline.results.table import NotMeasuredError
 
 ALL = [(label, place) for label, plots in PLOTS.items() for place in range(len(plots))]

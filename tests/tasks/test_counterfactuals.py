@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from numberline.errors import NumberlineError
 from numberline.tasks import (
-    CASES,
+    CASE_ORDERS,
     HEAD_GROUPS,
     MAX,
     MIN,
@@ -90,7 +90,7 @@ def test_both_arrangements_hold_the_same_triples() -> None:
 
 def test_cases_and_head_groups_of_the_paper() -> None:
     assert cases(2) == {"y1": ("y1", "y2"), "y2": ("y2", "y1")}
-    assert CASES == {"y1": ("y1", "y3", "y2"), "y2": ("y2", "y3", "y1"), "y3": ("y3", "y2", "y1")}
+    assert CASE_ORDERS == {"y1": ("y1", "y3", "y2"), "y2": ("y2", "y3", "y1"), "y3": ("y3", "y2", "y1")}
     assert HEAD_GROUPS == {
         ("y1", "y2", "y3"): "y2",
         ("y1", "y3", "y2"): "y3",
@@ -98,7 +98,7 @@ def test_cases_and_head_groups_of_the_paper() -> None:
     }
     assert all(position == order[1] for order, position in HEAD_GROUPS.items())
     assert len(VALUE_ORDERS) == 4
-    assert set(VALUE_ORDERS) == {*HEAD_GROUPS, *CASES.values()}
+    assert set(VALUE_ORDERS) == {*HEAD_GROUPS, *CASE_ORDERS.values()}
     assert cases(4)["y2"] == ("y2", "y4", "y3", "y1")
 
 

@@ -13,7 +13,6 @@ MOST = 0.5
 """A half, of the answers or of the effect: more than everything else together."""
 SLIGHT = 0.1
 """A tenth, below which an effect is none (experiments/common/role_rules.py: LEAST)."""
-CASES = ("y1", "y2")
 CONTROL = "a random direction that changed one answer in ten would make a learned one unremarkable"
 
 

@@ -14,11 +14,10 @@ from numberline.claims.paper_comparison import Comparison, beside_the_paper
 from numberline.claims.paper_values import paper_values
 from numberline.errors import NumberlineError
 from numberline.files import write_whole
-from numberline.report.formatting import number
 from numberline.report.summary import SYMBOLS, counted
 from numberline.report.view import RunView, words
 from numberline.results.folder import RunFolder
-from numberline.results.formatting import short, with_interval
+from numberline.results.formatting import number, short, with_interval
 from numberline.results.language import PAPER
 from numberline.results.table import NotMeasuredError
 from numberline.templates import fill

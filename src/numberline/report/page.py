@@ -23,12 +23,11 @@ from markupsafe import Markup
 from numberline.claims.paper_values import paper_values
 from numberline.files import write_whole
 from numberline.report.draw import Inventory, draw_run, file_name, listed_in
-from numberline.report.formatting import count, number
 from numberline.report.registry import EXHIBITS, PLOTS, SECTIONS, TABLES
 from numberline.report.tables import plain_heads
 from numberline.report.view import RunView
 from numberline.results.folder import RunFolder
-from numberline.results.formatting import interval, short
+from numberline.results.formatting import count, interval, number, short
 from numberline.results.table import NotMeasuredError
 from numberline.templates import fill, own
 

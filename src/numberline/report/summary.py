@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numberline.claims import Finding, Verdict
-from numberline.report.formatting import number
 from numberline.report.view import RunView, join
+from numberline.results.formatting import number
 
 SYMBOLS: Mapping[Verdict, str] = {"holds": "✓", "fails": "✗", "undecided": "~", "not tested": "–"}
 

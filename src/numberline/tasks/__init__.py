@@ -7,7 +7,7 @@ Knows tokenizers and no model. `Task` declares a question, `encode` turns operan
 from numberline.tasks.concept import Concept, Sentence, Words, ordered
 from numberline.tasks.concepts.whole_numbers import LIST_EXEMPLAR, MAX, MIN, PAIR_EXEMPLAR
 from numberline.tasks.counterfactuals import (
-    CASES,
+    CASE_ORDERS,
     HEAD_GROUPS,
     VALUE_ORDERS,
     Counterfactual,
@@ -41,7 +41,7 @@ from numberline.tasks.sizes import PAPER, QUICK, Sizes
 from numberline.tasks.task import INSTRUCTION, Task
 
 __all__ = [
-    "CASES",
+    "CASE_ORDERS",
     "HEAD_GROUPS",
     "INSTRUCTION",
     "LIST_EXEMPLAR",

@@ -43,8 +43,8 @@ def cases(k: int) -> dict[str, Order]:
     return {name: (name, *(other for other in reversed(names) if other != name)) for name in names}
 
 
-CASES: Mapping[str, Order] = cases(3)
-"""The paper's three perturbation cases, all patched at the position of y3."""
+CASE_ORDERS: Mapping[str, Order] = cases(3)
+"""The value order of each of the paper's three perturbation cases, all patched at the position of y3."""
 
 HEAD_GROUPS: Mapping[Order, str] = {
     ("y1", "y2", "y3"): "y2",
@@ -53,7 +53,7 @@ HEAD_GROUPS: Mapping[Order, str] = {
 }
 """The value orders that identify heads, and where each is patched: at the runner-up."""
 
-VALUE_ORDERS: tuple[Order, ...] = tuple(dict.fromkeys([*HEAD_GROUPS, *CASES.values()]))
+VALUE_ORDERS: tuple[Order, ...] = tuple(dict.fromkeys([*HEAD_GROUPS, *CASE_ORDERS.values()]))
 """The four value orders of three operands that the paper uses, and in which a quadruple must be solved."""
 
 

@@ -8,9 +8,10 @@ import torch
 
 from numberline.experiments.common.comparing import TOP
 from numberline.experiments.common.experiment import Context
-from numberline.experiments.two.patches import CASES, two_numbers
+from numberline.experiments.two.patches import two_numbers
 from numberline.models.planted import number
 from numberline.models.planted.truth import Place
+from numberline.results.cases import CASES
 from numberline.tasks.counterfactuals import clean_operands, corrupted_operands, perturb, pool
 from numberline.tasks.populations import cloud
 from numberline.verify.check import CORRELATION, BlindRun, Check, absent, at_least, at_most, correlation

@@ -15,10 +15,11 @@ from numberline.engine.subspace import Subspace
 from numberline.experiments.common.experiment import Context
 from numberline.experiments.common.role_rules import LEAST
 from numberline.experiments.common.roles import spell
-from numberline.experiments.two.patches import CASES, case_pairs
+from numberline.experiments.two.patches import case_pairs
 from numberline.methods.probes import r2, ridge
 from numberline.methods.scores import score
 from numberline.models.planted import Truth
+from numberline.results.cases import CASES
 from numberline.verify.check import (
     COSINE,
     IIA,

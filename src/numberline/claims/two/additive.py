@@ -3,8 +3,9 @@
 from functools import partial
 
 from numberline.claims.claim import Claim, Criterion
-from numberline.claims.common import CASES, MEETS, MOST, SLIGHT, shared
+from numberline.claims.common import MEETS, MOST, SLIGHT, shared
 from numberline.claims.evidence import Evidence, NotMeasuredError, Quantity
+from numberline.results.cases import CASES
 
 
 def mismatch(case: str, evidence: Evidence) -> Quantity:

@@ -1,8 +1,9 @@
 """Does one direction hold the answer's position, once the numbers are compared?"""
 
 from numberline.claims.claim import Claim, Criterion
-from numberline.claims.common import CASES, CONTROL, MEETS, MOST, SLIGHT
+from numberline.claims.common import CONTROL, MEETS, MOST, SLIGHT
 from numberline.claims.evidence import Evidence, Quantity, largest, smallest
+from numberline.results.cases import CASES
 
 
 def flag_layer(evidence: Evidence) -> int:

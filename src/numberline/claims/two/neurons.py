@@ -3,8 +3,9 @@
 from functools import partial
 
 from numberline.claims.claim import Claim, Criterion
-from numberline.claims.common import CASES, MEETS, MOST
+from numberline.claims.common import MEETS, MOST
 from numberline.claims.evidence import Evidence, Quantity, average
+from numberline.results.cases import CASES
 
 
 def carried(case: str, evidence: Evidence) -> Quantity:

@@ -3,8 +3,9 @@
 from functools import partial
 
 from numberline.claims.claim import Claim, Criterion
-from numberline.claims.common import CASES, CONTROL, MEETS, MOST, SLIGHT, shared
+from numberline.claims.common import CONTROL, MEETS, MOST, SLIGHT, shared
 from numberline.claims.evidence import Evidence, Quantity, largest, smallest
+from numberline.results.cases import CASES
 
 
 def worst(condition: str, evidence: Evidence) -> Quantity:

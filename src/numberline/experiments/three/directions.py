@@ -54,7 +54,7 @@ from numberline.methods import clouds, das
 from numberline.methods.draws import draw_rows
 from numberline.methods.intervals import mean
 from numberline.methods.pairs import Pairs
-from numberline.tasks.counterfactuals import CASES
+from numberline.tasks.counterfactuals import CASE_ORDERS
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 
@@ -75,14 +75,18 @@ def directions(lab: Lab, context: Context) -> Result:
     number_layer = roles.require(context, "number_layer_k3").layer
     heads = [(role.layer, role.head) for role in carriers.values()]
     found = places(number_layer, heads[0], heads[1])
-    pairs_of = {(case, kind): case_pairs(lab, context, case, kind == "fitting") for case in CASES for kind in EXAMPLES}
+    pairs_of = {
+        (case, kind): case_pairs(lab, context, case, kind == "fitting") for case in CASE_ORDERS for kind in EXAMPLES
+    }
     seen, attention = seen_at(lab, context, found, dict(zip(carriers, heads, strict=True)))
     pair = two_number_patches(lab, context)
     learned = sum(name != "v3" for name in found)
     tried = len(ALONE) + len(JOINT) + len(pair) + RANDOM_DRAWS * len(found)
     tried += 0 if lab.network.parallel else len(MID) + RANDOM_DRAWS * len(SPANS)
     sizes = context.sizes
-    count = context.meter(learned * das.STEPS * sizes.fitting + len(CASES) * tried * (sizes.evaluation + sizes.fitting))
+    count = context.meter(
+        learned * das.STEPS * sizes.fitting + len(CASE_ORDERS) * tried * (sizes.evaluation + sizes.fitting)
+    )
     fitted, fits, losses = fit_all(context, found, seen, pairs_of, count)
     space = ThreeSpace(number_layer, heads[0], heads[1], **{name: x.basis[:, 0] for name, x in fitted.items()})
     outputs = {name: output_space(lab, role) for name, role in carriers.items()}

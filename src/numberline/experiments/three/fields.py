@@ -29,7 +29,7 @@ from numberline.experiments.two.fields import field_rows, stages
 from numberline.experiments.two.neurons import shared_places
 from numberline.methods.attribution import Place
 from numberline.methods.fields import marginals
-from numberline.tasks.counterfactuals import CASES
+from numberline.tasks.counterfactuals import CASE_ORDERS
 from numberline.tasks.fields import operand_fields
 
 OWN = 6
@@ -49,7 +49,7 @@ def own_places(scores: Sequence[Mapping[str, Any]], count: int = OWN) -> list[Pl
     found: list[Place] = []
     for layer in sorted({row["layer"] for row in scores}):
         mine = [row for row in scores if row["layer"] == layer]
-        best = sorted(mine, key=lambda row: -sum(abs(row[case]) for case in CASES))[:count]
+        best = sorted(mine, key=lambda row: -sum(abs(row[case]) for case in CASE_ORDERS))[:count]
         found += [(layer, row["neuron"]) for row in best]
     return found
 

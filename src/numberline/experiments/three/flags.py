@@ -41,13 +41,13 @@ from numberline.experiments.two.flag import fit_flags, patch_rows, separation, s
 from numberline.methods.clouds import read
 from numberline.methods.das import STEPS
 from numberline.methods.pairs import Pairs
-from numberline.tasks.counterfactuals import CASES, HEAD_GROUPS, Order
+from numberline.tasks.counterfactuals import CASE_ORDERS, HEAD_GROUPS, Order
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 from numberline.tasks.task import Task
 
 DECIDES = "decides"
-ORDERS: Mapping[str, Order] = {**CASES, DECIDES: next(iter(HEAD_GROUPS))}
+ORDERS: Mapping[str, Order] = {**CASE_ORDERS, DECIDES: next(iter(HEAD_GROUPS))}
 FITTED: Mapping[str, tuple[str, ...]] = {"y2": ("y1", "y2", DECIDES), "y3": ("y1", "y2", "y3")}
 """The cases of each position: those in which something changes that it can see."""
 BY_HAND = {"y2": DECIDES, "y3": "y3"}

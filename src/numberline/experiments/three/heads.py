@@ -25,7 +25,7 @@ from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.three.space import ordered_pairs, spelled
 from numberline.experiments.two.heads import Rows, layer_after, named
 from numberline.methods.heads import sweep_heads
-from numberline.tasks.counterfactuals import CASES, HEAD_GROUPS
+from numberline.tasks.counterfactuals import CASE_ORDERS, HEAD_GROUPS
 
 BASELINE = "full_number"
 
@@ -46,7 +46,7 @@ def heads(lab: Lab, context: Context) -> Result:
             table += [{"order": spelled(order), "position": position, **row} for row in new]
     carriers = [
         role_rules.leading_head(
-            f"transport_head_{case}", [row for row in excess if row["order"] == spelled(CASES[case])]
+            f"transport_head_{case}", [row for row in excess if row["order"] == spelled(CASE_ORDERS[case])]
         )
         for case in ("y1", "y2")
     ]

@@ -43,7 +43,7 @@ from numberline.experiments.common.roles import require
 from numberline.experiments.three.space import SPACE_OF_THREE, ThreeSpace, case_pairs, space_of_three
 from numberline.experiments.two.neurons import shared_places
 from numberline.methods.attribution import Place
-from numberline.tasks.counterfactuals import CASES
+from numberline.tasks.counterfactuals import CASE_ORDERS
 
 
 @experiment("k3.neurons", needs=(*SPACE_OF_THREE, "k2.freeze", "k2.neurons"))
@@ -57,7 +57,7 @@ def measure(lab: Lab, context: Context, space: ThreeSpace, layers: Sequence[int]
     """Freeze sub-blocks, rank, freeze neurons, given the space, the comparator MLPs and the two-number set."""
     sizes, meeting = context.sizes, meeting_of_three(lab, context, space)
     blocks = len(sub_blocks(meeting.layers(lab), "y3"))
-    count = context.meter(len(CASES) * (sizes.fitting + (blocks + runs(lab, layers)) * sizes.evaluation))
+    count = context.meter(len(CASE_ORDERS) * (sizes.fitting + (blocks + runs(lab, layers)) * sizes.evaluation))
     frozen_blocks, lost = freeze_blocks(lab, meeting, count)
     ranked = rank(meeting, layers, count)
     frozen, sets = freeze_neurons(lab, meeting, ranked, shared, context.seed, count)
@@ -69,7 +69,7 @@ def measure(lab: Lab, context: Context, space: ThreeSpace, layers: Sequence[int]
         "scores": ranked.rows(shared),
         "overlap": overlap(ranked, shared),
     }
-    stacked = torch.stack([ranked.scores[case] for case in CASES])
+    stacked = torch.stack([ranked.scores[case] for case in CASE_ORDERS])
     return Result.of(tables, sizes.evaluation, {"scores": stacked, "layers": torch.tensor(layers)})
 
 
@@ -79,7 +79,7 @@ def meeting_of_three(lab: Lab, context: Context, space: ThreeSpace) -> Meeting:
         space.layer,
         "y3",
         space.patches["span"],
-        tuple(CASES),
+        tuple(CASE_ORDERS),
         lambda case, fitting: case_pairs(lab, context, case, fitting),
     )
 

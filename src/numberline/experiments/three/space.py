@@ -36,7 +36,7 @@ from numberline.experiments.common.roles import require
 from numberline.experiments.two.patches import Patch, swapping, together
 from numberline.methods.answers import batch_size
 from numberline.tasks.counterfactuals import (
-    CASES,
+    CASE_ORDERS,
     VALUE_ORDERS,
     Order,
     Split,
@@ -113,7 +113,7 @@ class ThreeSpace:
         found["w2"] = found["u2"]
         alone = {name: swapping(place.site, self.named[name].float()[:, None]) for name, place in found.items()}
         return {
-            **{f"full_number_{operand}": swapping(number.at(operand)) for operand in CASES},
+            **{f"full_number_{operand}": swapping(number.at(operand)) for operand in CASE_ORDERS},
             **alone,
             "v1_v2_v3": together(alone["v3"], alone["v1"], alone["v2"]),
             "span": swapping(self.site, self.span),
@@ -165,7 +165,7 @@ def split_of(context: Context) -> Split:
 
 def case_pairs(lab: Lab, context: Context, case: str, fitting: bool = False) -> CounterfactualPairs:
     """The recorded evaluation (or fitting) examples of a perturbation case."""
-    return ordered_pairs(lab, context, CASES[case], fitting)
+    return ordered_pairs(lab, context, CASE_ORDERS[case], fitting)
 
 
 def ordered_pairs(lab: Lab, context: Context, order: Order, fitting: bool = False) -> CounterfactualPairs:

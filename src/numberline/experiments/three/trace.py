@@ -20,7 +20,7 @@ from numberline.experiments.common import role_rules, roles
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
 from numberline.experiments.three.space import solved, spelled, three_numbers
 from numberline.experiments.two.trace import traced
-from numberline.tasks.counterfactuals import CASES, VALUE_ORDERS, needed, perturb, pool
+from numberline.tasks.counterfactuals import CASE_ORDERS, VALUE_ORDERS, needed, perturb, pool
 from numberline.tasks.pairs import record_pairs
 
 
@@ -35,7 +35,7 @@ def trace(lab: Lab, context: Context) -> Result:
             f"the model solves {kept} of {len(mask)} quadruples in all four value orders; {needed(sizes)} are needed"
         )
     split = pool(task, context.seed, sizes, mask.tolist())
-    pairs_of = {case: record_pairs(lab, task, perturb(task, split.evaluation, case)) for case in CASES}
+    pairs_of = {case: record_pairs(lab, task, perturb(task, split.evaluation, case)) for case in CASE_ORDERS}
     rows = traced(lab, context, pairs_of)
     found = roles.settle(lab, context, role_rules.number_layer_k3(rows, roles.known(context, "number_layer")))
     population = {

@@ -28,12 +28,13 @@ from numberline.engine.sites import neurons
 from numberline.experiments.common.comparing import SETS
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
 from numberline.experiments.two.neurons import shared_places
-from numberline.experiments.two.patches import CASES, SPACE, case_pairs, two_numbers
+from numberline.experiments.two.patches import SPACE, case_pairs, two_numbers
 from numberline.methods.attribution import Activations, Place
 from numberline.methods.clouds import read
 from numberline.methods.connectivity import driving, edges, others_like, silent, spreads, virtual_weights
 from numberline.methods.intervals import mean
 from numberline.methods.pairs import Pairs
+from numberline.results.cases import CASES
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 

@@ -36,11 +36,12 @@ import torch
 from numberline.engine.lab import Lab
 from numberline.experiments.common.comparing import TOP
 from numberline.experiments.common.experiment import Context, Result, experiment
-from numberline.experiments.two.patches import CASES, SPACE, SharedSpace, space_of, two_numbers
+from numberline.experiments.two.patches import SPACE, SharedSpace, space_of, two_numbers
 from numberline.methods import locality as local
 from numberline.methods.attribution import Place
 from numberline.methods.fields import Fields, active_share, comparator, reach, read_directions
 from numberline.methods.intervals import mean
+from numberline.results.cases import CASES
 from numberline.tasks.fields import operand_fields
 
 EXCLUSIVE = 6

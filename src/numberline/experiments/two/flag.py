@@ -40,7 +40,6 @@ from numberline.experiments.common.role_rules import flag_layer
 from numberline.experiments.common.roles import not_found, require, settle
 from numberline.experiments.two.neurons import shared_places
 from numberline.experiments.two.patches import (
-    CASES,
     RANDOM_DRAWS,
     SPACE,
     SharedSpace,
@@ -57,6 +56,7 @@ from numberline.methods.draws import draw_rows
 from numberline.methods.intervals import wilson
 from numberline.methods.pairs import Pairs
 from numberline.methods.scores import score
+from numberline.results.cases import CASES
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 

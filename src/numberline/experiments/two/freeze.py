@@ -21,8 +21,9 @@ from numberline.experiments.common.comparing import Meeting, freeze_blocks, sub_
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.common.role_rules import comparator_mlps
 from numberline.experiments.common.roles import settle
-from numberline.experiments.two.patches import CASES, SPACE, SharedSpace, case_pairs, space_of, swapping_all
+from numberline.experiments.two.patches import SPACE, SharedSpace, case_pairs, space_of, swapping_all
 from numberline.methods.scores import score
+from numberline.results.cases import CASES
 
 
 @experiment("k2.freeze", needs=SPACE)

@@ -24,8 +24,9 @@ from numberline.experiments.common.comparing import TOP, freeze_neurons, rank, r
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.common.roles import require
 from numberline.experiments.two.freeze import meeting_of_two
-from numberline.experiments.two.patches import CASES, SPACE, SharedSpace, space_of
+from numberline.experiments.two.patches import SPACE, SharedSpace, space_of
 from numberline.methods.attribution import Place
+from numberline.results.cases import CASES
 
 
 @experiment("k2.neurons", needs=(*SPACE, "k2.freeze"))

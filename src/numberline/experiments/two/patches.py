@@ -34,7 +34,6 @@ from numberline.tasks.pairs import CounterfactualPairs, record_pairs
 from numberline.tasks.task import Task
 
 Patch = Callable[[Pairs], list[Edit]]
-CASES = ("y1", "y2")
 SPACE = ("k2.trace", "k2.number", "k2.heads", "k2.transport")
 """The experiments that find the shared space: its roles and its directions."""
 DIRECTIONS = (("k2.number", "u"), ("k2.transport", "v1"), ("k2.number", "v2"))

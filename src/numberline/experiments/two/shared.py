@@ -32,7 +32,6 @@ from numberline.engine.lab import Lab
 from numberline.engine.sites import resid
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.two.patches import (
-    CASES,
     RANDOM_DRAWS,
     SPACE,
     SharedSpace,
@@ -45,6 +44,7 @@ from numberline.methods.clouds import explained, groups, read
 from numberline.methods.das import random_subspaces
 from numberline.methods.draws import draw_rows
 from numberline.methods.probes import HELD_OUT, accuracy, r2, ridge
+from numberline.results.cases import CASES
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 from numberline.tasks.scale import scaled

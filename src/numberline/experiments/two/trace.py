@@ -19,12 +19,12 @@ from typing import Any
 from numberline.engine.lab import Lab
 from numberline.experiments.common import role_rules, roles
 from numberline.experiments.common.experiment import Context, Result, experiment
-from numberline.experiments.two.patches import CASES
 from numberline.experiments.two.patches import case_pairs as recorded
 from numberline.methods.intervals import mean
 from numberline.methods.pairs import Pairs
 from numberline.methods.trace import question_tokens
 from numberline.methods.trace import trace as restored
+from numberline.results.cases import CASES
 
 
 @experiment("k2.trace")

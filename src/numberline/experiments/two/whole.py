@@ -23,9 +23,10 @@ from numberline.engine.lab import Lab
 from numberline.engine.sites import resid
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.common.roles import require
-from numberline.experiments.two.patches import CASES, SPACE, Patch, SharedSpace, case_pairs, space_of, swapping
+from numberline.experiments.two.patches import SPACE, Patch, SharedSpace, case_pairs, space_of, swapping
 from numberline.methods.answers import decoded
 from numberline.methods.intervals import mean
+from numberline.results.cases import CASES
 from numberline.tasks.answers import Answer, read_answers
 from numberline.tasks.counterfactuals import Counterfactual
 from numberline.tasks.pairs import CounterfactualPairs

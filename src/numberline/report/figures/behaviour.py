@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from numberline.report import style
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, compose, figure
-from numberline.report.formatting import count, estimate, percent
 from numberline.report.view import RunView
+from numberline.results.formatting import count, estimate, percent
 
 
 @figure(

@@ -9,8 +9,8 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from numberline.report import panels, style, value_axis
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, caption, figure
-from numberline.report.formatting import number
 from numberline.report.view import RunView
+from numberline.results.formatting import number
 from numberline.results.table import NotMeasuredError
 
 ROLES = ("number_layer", "transport_head", "comparator_mlps", "flag_layer", "readout_layer")

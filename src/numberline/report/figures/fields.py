@@ -9,11 +9,11 @@ from matplotlib.image import AxesImage
 from numberline.report import panels, style
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, caption, figure
-from numberline.report.formatting import number
 from numberline.report.view import RunView
+from numberline.results.cases import CASES
+from numberline.results.formatting import number
 from numberline.results.table import NotMeasuredError, Row
 
-CASES = ("y1", "y2")
 ACROSS = 6
 
 

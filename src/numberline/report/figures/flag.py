@@ -6,11 +6,11 @@ from matplotlib.axes import Axes
 from numberline.report import panels, style
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
-from numberline.report.formatting import count, estimate, number, percent
 from numberline.report.view import RunView
+from numberline.results.cases import CASES
+from numberline.results.formatting import count, estimate, number, percent
 from numberline.results.table import Row
 
-CASES = ("y1", "y2")
 OTHER = {"y1": "y2", "y2": "y1"}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
-from numberline.report.formatting import estimate
+from numberline.results.formatting import estimate
 from numberline.results.table import Row, Table
 
 

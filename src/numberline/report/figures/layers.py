@@ -6,8 +6,8 @@ from numberline.report import panels, style, value_axis
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.number import rising
-from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView
+from numberline.results.formatting import count, estimate, number
 from numberline.results.result import Result
 from numberline.results.table import Row, Table
 

@@ -7,11 +7,11 @@ from numberline.report import panels, style
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.fields import draw_field
-from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView
+from numberline.results.cases import CASES
+from numberline.results.formatting import count, estimate, number
 from numberline.results.table import NotMeasuredError, Row, Table
 
-CASES = ("y1", "y2")
 SHOWN = 2
 """How many fields of each stage the main figure shows."""
 

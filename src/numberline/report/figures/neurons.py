@@ -9,12 +9,12 @@ from numberline.report import panels, style
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.freezing import block_bars, by_case, depth_curves, mean_over_draws
-from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView, join
 from numberline.results.arrays import Array
+from numberline.results.cases import CASES
+from numberline.results.formatting import count, estimate, number
 from numberline.results.table import NotMeasuredError, Table
 
-CASES = ("y1", "y2")
 CLIPPED = 3.0
 """Standard deviations at which the colours of causal edges end, where some edges are far larger."""
 

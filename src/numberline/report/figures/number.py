@@ -6,9 +6,9 @@ from matplotlib.axes import Axes
 from numberline.report import panels, style, value_axis
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, compose, figure
-from numberline.report.formatting import count, estimate, number, percent
 from numberline.report.view import RunView
 from numberline.results.arrays import Array
+from numberline.results.formatting import count, estimate, number, percent
 from numberline.results.table import Row, Table
 
 COMPONENT = "component (standardized)"

@@ -6,15 +6,15 @@ from matplotlib.axes import Axes
 from numberline.report import panels, style, value_axis
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
-from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView
 from numberline.results.arrays import Array
+from numberline.results.cases import CASES
+from numberline.results.formatting import count, estimate, number
 from numberline.results.table import Row
 
 PATCHES = ("full_number_y2", "v2", "v1", "v1_v2", "plane", "full_mid")
 """The six patches of the paper; the two that patch both directions are hatched."""
 HATCHED = (PATCHES.index("v1_v2"), PATCHES.index("plane"))
-CASES = ("y1", "y2")
 
 
 @figure(

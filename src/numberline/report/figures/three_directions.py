@@ -8,11 +8,11 @@ from numberline.report import panels, style, value_axis
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.number import COMPONENT, rising
-from numberline.report.formatting import count, estimate, number, percent
 from numberline.report.view import RunView
+from numberline.results.cases import CASES_OF_THREE
+from numberline.results.formatting import count, estimate, number, percent
 from numberline.results.table import NotMeasuredError
 
-CASES = ("y1", "y2", "y3")
 DIRECTIONS = ("u1", "u2", "v1", "v2", "v3", "w1", "w2")
 ID = "k3.directions"
 
@@ -162,13 +162,15 @@ def _space(name: str) -> Panel:
 
 def _specificity(axes: Axes, view: RunView) -> str:
     table = view.run.result(ID).table("specificity").where(metric="pooled")
-    matrix = np.array([[table.one(direction=name, case=case)["mean"] for case in CASES] for name in DIRECTIONS])
+    matrix = np.array(
+        [[table.one(direction=name, case=case)["mean"] for case in CASES_OF_THREE] for name in DIRECTIONS]
+    )
     image = axes.imshow(matrix, cmap=style.SIGNED_MAP, vmin=-1, vmax=1, aspect="auto")
     panels.matrix_text(axes, matrix, limit=1)
     for place, name in enumerate(DIRECTIONS):
         corner = (int(name[1]) - 1.5, place - 0.5)
         axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=style.COLOURS["ink"], linewidth=1.1))
-    axes.set_xticks(range(len(CASES)), [style.CASE_TITLE[case] for case in CASES])
+    axes.set_xticks(range(len(CASES_OF_THREE)), [style.CASE_TITLE[case] for case in CASES_OF_THREE])
     axes.set_yticks(range(len(DIRECTIONS)), [f"{symbol(name)} at $y_{position(name)[1]}$" for name in DIRECTIONS])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)

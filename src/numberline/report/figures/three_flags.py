@@ -8,12 +8,12 @@ from matplotlib.axes import Axes
 from numberline.report import panels, style
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
-from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView
 from numberline.results.arrays import Array
+from numberline.results.formatting import count, estimate, number
 from numberline.results.table import Row, Table
 
-CASES = {"y3": ("y1", "y2", "y3"), "y2": ("y1", "y2")}
+CASES_AT = {"y3": ("y1", "y2", "y3"), "y2": ("y1", "y2")}
 """The cases of each position."""
 CLIPPED = 2.0
 METRIC = "pooled"
@@ -47,7 +47,7 @@ def flags_across(view: RunView) -> Drawing:
 
 def _across(position: str) -> Panel:
     def panel(axes: Axes, view: RunView) -> str:
-        result, cases = view.run.result("k3.flags"), CASES[position]
+        result, cases = view.run.result("k3.flags"), CASES_AT[position]
         table = result.table("patches").where(position=position, examples="evaluation", metric=METRIC)
         rows = {f"flag_{case}": f"fitted, $y_{case[1]}$" for case in cases} | {"full": "full rank", "random": "random"}
         matrix = np.array([[table.one(case=case, condition=name)["mean"] for case in cases] for name in rows])

@@ -6,8 +6,8 @@ from numberline.report import panels, style
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, compose, figure
 from numberline.report.figures.three_directions import site
-from numberline.report.formatting import count, estimate
 from numberline.report.view import RunView
+from numberline.results.formatting import count, estimate
 from numberline.results.table import Row
 
 HEADS = 8

@@ -7,8 +7,8 @@ from numberline.report import style
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, compose, figure
 from numberline.report.figures.freezing import block_bars, by_case, depth_curves, mean_over_draws
-from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView
+from numberline.results.formatting import count, estimate, number
 from numberline.results.table import Table
 
 METRIC = "pooled"

@@ -10,11 +10,11 @@ from numberline.report.figure import Drawing, compose, figure
 from numberline.report.figures import three_panels as parts
 from numberline.report.figures import three_patches as patches
 from numberline.report.figures.three_directions import all_components
-from numberline.report.formatting import estimate
 from numberline.report.view import RunView
+from numberline.results.cases import CASES_OF_THREE
+from numberline.results.formatting import estimate
 from numberline.results.table import Row
 
-CASES = ("y1", "y2", "y3")
 ORDER_OF = {"y1": "y1>y3>y2", "y2": "y2>y3>y1"}
 """The read-out is measured in the head groups; these are the cases y1 and y2."""
 NEEDS = ("k3.directions", "k3.fields", "k3.flags", "k3.readout")
@@ -82,7 +82,7 @@ def _causal(axes: Axes, view: RunView) -> str:
     groups = {"flag\nat $y_2$": ("y2", "flag_y2"), "full\nat $y_2$": ("y2", "full"),
               "flag\nat $y_3$": ("y3", "flag_y3"), "full\nat $y_3$": ("y3", "full")}  # fmt: skip
     series: dict[str, list[Row | None]] = {}
-    for case in CASES:
+    for case in CASES_OF_THREE:
         rows: list[Row | None] = [
             _first(flags.where(case=case, position=position, condition=condition).rows)
             for position, condition in groups.values()
@@ -93,7 +93,7 @@ def _causal(axes: Axes, view: RunView) -> str:
         ]
         series[style.CASE_TITLE[case]] = rows
     labels = [*groups, f"two PCs\nL{layer}", f"full\nL{layer}"]
-    panels.bars(axes, labels, series, {style.CASE_TITLE[case]: style.colour(case) for case in CASES},
+    panels.bars(axes, labels, series, {style.CASE_TITLE[case]: style.colour(case) for case in CASES_OF_THREE},
                 ylabel=style.POOLED)  # fmt: skip
     axes.tick_params(axis="x", labelsize=6)
     low, high = axes.get_ylim()

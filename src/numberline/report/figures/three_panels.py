@@ -5,12 +5,12 @@ from matplotlib.axes import Axes
 
 from numberline.report import panels, style
 from numberline.report.figure import Panel
-from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView
+from numberline.results.cases import CASES_OF_THREE
+from numberline.results.formatting import count, estimate, number
 from numberline.results.result import Result
 from numberline.results.table import NotMeasuredError, Row, Table
 
-CASES = ("y1", "y2", "y3")
 PAIRS = (("y1", "y2"), ("y1", "y3"), ("y2", "y3"))
 
 
@@ -90,7 +90,7 @@ def _histogram(axes: Axes, view: RunView, position: str, headroom: float = 1.35)
     """The cloud on the flag at a position, fitted with that position's operand perturbed, split by its meaning."""
     result = view.run.result("k3.flags")
     table = result.table("cloud")
-    seen = view.language.sign * np.stack([table.array(operand) for operand in CASES[: int(position[1])]], 1)
+    seen = view.language.sign * np.stack([table.array(operand) for operand in CASES_OF_THREE[: int(position[1])]], 1)
     largest = seen[:, -1] == seen.max(1)
     along = table.array(f"flag_{position}_{position}")
     bins = np.linspace(float(along.min()), float(along.max()), 40).tolist()
@@ -185,7 +185,7 @@ def attention(axes: Axes, view: RunView) -> str:
     table = Table(found.name, tuple(row for row in found if row["token"] >= 0), found.columns)
     head = view.spelled("readout_head")
     said = []
-    for case in CASES:
+    for case in CASES_OF_THREE:
         rows = sorted(table.where(winner=case), key=lambda row: row["token"])
         axes.plot(
             [row["token"] for row in rows], [row["mean"] for row in rows], "o-", markersize=2, linewidth=0.9,

@@ -8,9 +8,10 @@ from matplotlib.patches import Rectangle
 
 from numberline.report import panels, style
 from numberline.report.figure import Panel
-from numberline.report.figures.three_directions import CASES, ID, symbol, transport_layer
-from numberline.report.formatting import estimate, number
+from numberline.report.figures.three_directions import ID, symbol, transport_layer
 from numberline.report.view import RunView
+from numberline.results.cases import CASES_OF_THREE
+from numberline.results.formatting import estimate, number
 from numberline.results.table import NotMeasuredError, Row, Table
 
 
@@ -57,9 +58,9 @@ def patches(names: Mapping[str, str], where: str, also: str = "") -> Panel:
         full = transport_layer(view)
         labels = [label.replace("FULL", full) for label in names.values()]
         series: dict[str, list[Row | None]] = {
-            style.CASE_TITLE[case]: [_only(table, case, name) for name in names] for case in CASES
+            style.CASE_TITLE[case]: [_only(table, case, name) for name in names] for case in CASES_OF_THREE
         }
-        panels.bars(axes, labels, series, {style.CASE_TITLE[case]: style.colour(case) for case in CASES},
+        panels.bars(axes, labels, series, {style.CASE_TITLE[case]: style.colour(case) for case in CASES_OF_THREE},
                     ylabel=style.POOLED)  # fmt: skip
         axes.tick_params(axis="x", labelsize=6)
         low, high = axes.get_ylim()
@@ -70,7 +71,7 @@ def patches(names: Mapping[str, str], where: str, also: str = "") -> Panel:
         said = "; ".join(
             f"{case} perturbed: span {estimate(table.one(case=case, condition=span))}, random spaces "
             f"{number(table.one(case=case, condition=f'random_{span}')['mean'])}"
-            for case in CASES
+            for case in CASES_OF_THREE
         )
         return (
             f"Pooled position recovery at the position of {where}, by perturbed {view.language.noun}, for each "

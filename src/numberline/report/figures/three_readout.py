@@ -7,8 +7,8 @@ from numberline.report import panels, style
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.three_heads import order_symbol
-from numberline.report.formatting import count, estimate, number, percent
 from numberline.report.view import RunView
+from numberline.results.formatting import count, estimate, number, percent
 from numberline.results.table import Row
 
 HEADS = 8

@@ -9,8 +9,8 @@ from matplotlib.patches import Rectangle
 from numberline.report import panels, style
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, caption, figure
-from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView
+from numberline.results.formatting import count, estimate, number
 from numberline.results.table import NotMeasuredError, Table
 
 TITLES = {

@@ -6,8 +6,8 @@ from numberline.report import panels, style, value_axis
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, compose, figure
 from numberline.report.figures.number import attention, rising
-from numberline.report.formatting import number, percent
 from numberline.report.view import RunView
+from numberline.results.formatting import number, percent
 
 
 @figure(

@@ -6,11 +6,11 @@ from numberline.report import panels, style
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.shared_plane import patch_names
-from numberline.report.formatting import count, estimate, number
 from numberline.report.view import RunView
+from numberline.results.cases import CASES
+from numberline.results.formatting import count, estimate, number
 from numberline.results.table import Row, Table
 
-CASES = ("y1", "y2")
 DIRECTIONS = (
     ("y1", "full_number_y1"),
     ("y1", "u"),

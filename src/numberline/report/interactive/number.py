@@ -3,10 +3,10 @@
 import numpy as np
 
 from numberline.report import panels, style
-from numberline.report.formatting import percent
 from numberline.report.interactive.plot import Plot, Trace, interactive, space, spelled, value_colours, xyz
 from numberline.report.view import RunView
 from numberline.results.arrays import Array
+from numberline.results.formatting import percent
 
 
 @interactive("number-reps")

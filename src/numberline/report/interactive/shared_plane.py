@@ -3,7 +3,6 @@
 import numpy as np
 
 from numberline.report import style
-from numberline.report.formatting import count
 from numberline.report.interactive.plot import (
     Plot,
     Trace,
@@ -18,6 +17,7 @@ from numberline.report.interactive.plot import (
 )
 from numberline.report.view import RunView
 from numberline.results.arrays import Array
+from numberline.results.formatting import count
 
 
 @interactive("shared-rep")

@@ -2,10 +2,10 @@
 
 from numberline.report import style
 from numberline.report.figures.trace_and_probes import token_name
-from numberline.report.formatting import CASE, estimate
 from numberline.report.interactive.plot import Plot, Trace, Views, axis, colours, interactive, plain
 from numberline.report.panels import signed_range
 from numberline.report.view import RunView
+from numberline.results.formatting import estimate
 from numberline.results.table import Row, Table
 
 
@@ -34,7 +34,7 @@ def _trace(view: RunView, id: str) -> Plot:
             "yaxis": axis("layer", dtick=_step(table)),
             **colours(style.SIGNED_MAP, "position recovery", -limit, limit),
         },
-        Views("which operand changes", [CASE[case] for case in cases], range(len(cases))),
+        Views("which operand changes", [f"{case} perturbed" for case in cases], range(len(cases))),
     )
 
 

@@ -2,9 +2,9 @@
 
 from numberline.report.exhibit import Section
 from numberline.report.figure import caption
-from numberline.report.formatting import estimate
 from numberline.report.tables import TableContent, table
 from numberline.report.view import RunView
+from numberline.results.formatting import estimate
 from numberline.results.table import NotMeasuredError
 
 FLAG = "comparison flag"

@@ -11,7 +11,6 @@ from numberline.report.view import RunView
 from numberline.results.language import Language
 from numberline.results.table import NotMeasuredError, Row
 
-CASES = ("y1", "y2")
 FIRST_TABLE = ("full_number_y1", "u", "v1", "v1_mid", "full_number_y2", "v2")
 EXAMPLE_COLUMNS = ("case", "clean_y1", "clean_y2", "corrupted_y1", "corrupted_y2", "r", "said", "text")
 SECOND_TABLE = ("v1_v2", "plane", "full_resid", "flag")

@@ -4,9 +4,9 @@ from typing import Any
 
 from numberline.report.exhibit import Section
 from numberline.report.figure import caption
-from numberline.report.formatting import count
 from numberline.report.tables import TableContent, table
 from numberline.report.view import RunView
+from numberline.results.formatting import count
 
 
 @table(

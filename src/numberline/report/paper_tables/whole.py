@@ -4,11 +4,10 @@ from numberline.claims.paper_values import paper_values
 from numberline.report.exhibit import Section
 from numberline.report.figure import caption
 from numberline.report.figures.whole import patch_words, titles
-from numberline.report.formatting import count, estimate, number
 from numberline.report.tables import TableContent, table
 from numberline.report.view import RunView
-
-CASES = ("y1", "y2")
+from numberline.results.cases import CASES
+from numberline.results.formatting import count, estimate, number
 
 
 @table(
