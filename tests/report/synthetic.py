@@ -1,5 +1,6 @@
 """A run folder with made-up results of the exact schemas, for tests of layout only. Nothing in it was measured."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import synthetic_two
 from synthetic_parts import HEADS, LAYERS, NEURONS, D, random
 
 from numberline.results.folder import RunFolder
+from numberline.results.language import PAPER as PAPERS
 from numberline.results.language import Language
 from numberline.results.result import Result
 from numberline.results.schema import FORMAT, About, Configuration, Hardware, Model
@@ -19,18 +21,25 @@ def results() -> dict[str, Result]:
     return {**synthetic_two.results(), **synthetic_three.results()}
 
 
-def make_run(path: Path, size: str = "quick", model: str = "made-up", without: tuple[str, ...] = ()) -> Path:
-    """A run folder of such results."""
+def make_run(
+    path: Path,
+    size: str = "quick",
+    model: str = "made-up",
+    without: tuple[str, ...] = (),
+    language: Language = PAPERS,
+    change: Callable[[Result], Result] = lambda result: result,
+) -> Path:
+    """A run folder of such results, each perhaps changed, in the words of a concept."""
     random.seed(0)
     folder, entries = RunFolder(path), {}
     for id, result in results().items():
         if id not in without:
-            meta = folder.save(id, result, digest="0", needs={}, seconds=1.0)
+            meta = folder.save(id, change(result), digest="0", needs={}, seconds=1.0)
             entries[id] = meta.entry
     about = About(
         format=FORMAT,
         configuration=Configuration(model=model, size=size, seed=52, task="max"),
-        language=Language(),
+        language=language,
         model=Model(
             name=model, fingerprint="0", architecture="qwen2", layers=LAYERS, heads=HEADS, width=D, neurons=NEURONS,
             vocabulary=306, parameters=1000, dtype="float32", device="cpu",

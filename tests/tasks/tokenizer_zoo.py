@@ -159,12 +159,25 @@ def _corpus() -> list[str]:
     return [*prompts, *(f"({n}) {n}" for n in range(1000))] * 3
 
 
-def _trained(tokenizer: Tokenizer, splitter: pre_tokenizers.PreTokenizer, alphabet: list[str]) -> Tokenizer:
+def trained(corpus: list[str]) -> PreTrainedTokenizerFast:
+    """Splits as Qwen2.5 does, and has a token for every word of a corpus."""
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    tokenizer = _trained(Tokenizer(models.BPE()), _byte_level_after(QWEN_PATTERN), alphabet, corpus * 3)
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="</s>")
+
+
+def _trained(
+    tokenizer: Tokenizer,
+    splitter: pre_tokenizers.PreTokenizer,
+    alphabet: list[str],
+    corpus: list[str] | None = None,
+) -> Tokenizer:
     tokenizer.pre_tokenizer = splitter
     trainer = trainers.BpeTrainer(
         vocab_size=6000, special_tokens=["<unk>", "<s>", "</s>"], initial_alphabet=alphabet, show_progress=False
     )
-    tokenizer.train_from_iterator(_corpus(), trainer)
+    tokenizer.train_from_iterator(corpus or _corpus(), trainer)
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
 

@@ -61,6 +61,11 @@ class Claim:
     """Those on which it may: it is measured with what they break."""
 
     def spoken(self, language: Language) -> "Claim":
-        """In the words of a run's concept; the sentence with what was measured is said by the finding."""
-        criteria = tuple(criterion.spoken(language) for criterion in self.criteria)
-        return replace(self, sentence=language.say(self.sentence), fails=language.say(self.fails), criteria=criteria)
+        """In the words of a run's concept."""
+        return replace(
+            self,
+            sentence=language.say(self.sentence),
+            holds=language.say(self.holds),
+            fails=language.say(self.fails),
+            criteria=tuple(criterion.spoken(language) for criterion in self.criteria),
+        )

@@ -95,14 +95,17 @@ def experiments() -> None:
     Example: [bold]numberline experiments[/bold]
     """
     from numberline.experiments.registry import select
+    from numberline.results.language import PAPER
 
     for experiment in select():
-        out.print(f"[bold]{experiment.id:20}[/bold] {experiment.question}")
+        out.print(f"[bold]{experiment.id:20}[/bold] {PAPER.say(experiment.question)}")
 
 
 def _execute(run: "Run", patterns: list[str]) -> None:
+    from numberline.runs.language import language_of
+
     with bar() as progress:
-        watcher = Watcher(progress)
+        watcher = Watcher(progress, language_of(run.settings.concept))
         try:
             done = run.execute(patterns, watcher)
         except KeyboardInterrupt:

@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from numberline.engine.lab import Lab
     from numberline.experiments.common.experiment import Experiment, Result
     from numberline.report.draw import Inventory
+    from numberline.results.language import Language
     from numberline.results.schema import Meta
 
 
 class Watcher:
     """Shows how a run goes on."""
 
-    def __init__(self, progress: Progress) -> None:
-        self.bar = progress
+    def __init__(self, progress: Progress, language: "Language | None" = None) -> None:
+        from numberline.results.language import PAPER
+
+        self.bar, self.language = progress, language or PAPER
         self.task = progress.add_task("", total=None)
         self.count = 0
         self.fresh: list[str] = []
@@ -39,7 +42,7 @@ class Watcher:
         """A line that stays."""
         how = "kept from before" if kept else f"{meta.seconds:.1f} s"
         mark = "[yellow]–[/yellow]" if meta.missing is not None else "[green]✓[/green]"
-        line = f"{mark} {experiment.id:24} {how:>16}  {experiment.question}"
+        line = f"{mark} {experiment.id:24} {how:>16}  {self.language.say(experiment.question)}"
         self.bar.console.print(line, no_wrap=True, overflow="ellipsis")
         self.count += 1
         self.fresh += [] if kept else [experiment.id]

@@ -43,7 +43,6 @@ def told(findings: Sequence[Finding], view: RunView) -> list[str]:
 def words_of(view: RunView) -> dict[str, str]:
     """What the sentence of a claim may name beside its measurements."""
     return {
-        **view.language.words,
         "model": view.model,
         "number_layer": view.number_layer,
         "transport_head": view.transport_head,

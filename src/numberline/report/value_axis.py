@@ -11,6 +11,8 @@ from numberline.results.language import Language
 
 NAMED = 4
 """How many values are named along an axis of words."""
+WORD_SIZE = 4.5
+"""Of the words along a small map."""
 
 
 def symbol(operand: str) -> str:
@@ -38,9 +40,10 @@ def name(axis: Axis, language: Language, operand: str) -> None:
 
 def name_cells(axes: Axes, language: Language, shown: Sequence[float | int]) -> None:
     """Ticks of a map whose cells are values, along both axes: these values, or their words."""
-    words = [language.spell(round(value)) for value in shown] if language.spelled else None
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_ticks(shown, words)
+        axis.set_ticks(shown)
+        if language.spelled:
+            axis.set_ticklabels([language.spell(round(value)) for value in shown], fontsize=WORD_SIZE)
 
 
 def straight(language: Language, operand: str) -> str:

@@ -6,9 +6,10 @@ written, and the axis on which components are drawn. Without more it is the pape
 whole numbers.
 
 A text that is declared before any run (a heading, a claim's sentence) has the words' names in braces, and `say` puts
-the words there: "how the model compares {nouns}".
+the words there: "how the model compares {nouns}". Other names in braces stay, for whoever knows them.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Literal
 
@@ -19,7 +20,9 @@ class Language(BaseModel, frozen=True, strict=True, extra="forbid"):
     """What a report needs of a concept, in words that stand inside a sentence."""
 
     name: str = "max"
-    """The concept; also the function that is asked for."""
+    """The concept."""
+    function: str = "max"
+    """The question as a function: max(y1, …, yk)."""
     question: str = "The maximum of 60 and 10 is"
     """The question with two values in place."""
     example: tuple[str, str] = ("60", "10")
@@ -91,8 +94,9 @@ class Language(BaseModel, frozen=True, strict=True, extra="forbid"):
         return {name: value for name, value in self if isinstance(value, str)}
 
     def say(self, text: str) -> str:
-        """A declared text with these words in place of their names, and of {Noun} at the beginning of a sentence."""
-        return text.format_map({**self.words, "Noun": self.noun.capitalize()})
+        """A declared text with these words in place of their names; {Noun} stands at the beginning of a sentence."""
+        words = {**self.words, "Noun": self.noun.capitalize()}
+        return re.sub(r"\{(\w+)\}", lambda name: words.get(name.group(1), name.group()), text)
 
 
 PAPER = Language()

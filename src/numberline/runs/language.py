@@ -12,6 +12,7 @@ def language_of(concept: Concept) -> Language:
     example = (values[len(values) * 5 // 9], values[0])
     return Language(
         name=concept.name,
+        function=words.function,
         question=task.question(example).strip(),
         example=(concept.spell(example[0]), concept.spell(example[1])),
         noun=words.noun,

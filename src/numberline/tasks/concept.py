@@ -58,6 +58,8 @@ class Words:
     extreme: str = ""
     """The winner as a noun: the maximum."""
     extremes: str = ""
+    function: str = ""
+    """The question as a function: max(y1, …, yk)."""
     adjective: str = ""
     """Before "pairs" and "prompts": two-digit."""
     part: str = "token"
@@ -67,6 +69,7 @@ class Words:
         defaults = {
             "nouns": f"{self.noun}s",
             "extreme": self.largest,
+            "function": self.largest,
             "extremes": f"{self.largest} {self.nouns or self.noun + 's'}",
             "adjective": self.noun,
         }

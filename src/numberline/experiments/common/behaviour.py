@@ -47,7 +47,7 @@ class Population:
 
 @experiment("behaviour.pairs")
 def pairs(lab: Lab, context: Context) -> Result:
-    """How often does the model name the winner of two numbers, and of three?"""
+    """How often does the model name the winner of two {nouns}, and of three?"""
     concept, sizes, seed = context.concept, context.sizes, context.seed
     two = Task(concept)
     populations = [_population("pairs", two, all_pairs(two, sizes.pairs, seed))]

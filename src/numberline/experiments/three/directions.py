@@ -1,4 +1,4 @@
-"""Along which directions are three numbers held, and do they meet at y3's position? u1 u2 v1 v2 v3 w1 w2.
+"""Along which directions are three {nouns} held, and do they meet at y3's position? u1 u2 v1 v2 v3 w1 w2.
 
 1. Rank-one directions, on the fitting examples, each in the case that perturbs its number and signed so that its
    component rises with it over the 1,500-prompt cloud:
@@ -70,7 +70,7 @@ CasePairs = Mapping[tuple[str, str], Pairs]
 
 @experiment("k3.directions", needs=("k3.trace", "k3.heads", *SPACE))
 def directions(lab: Lab, context: Context) -> Result:
-    """Along which directions are three numbers held, and do they meet at the third's position?"""
+    """Along which directions are three {nouns} held, and do they meet at the third's position?"""
     carriers = {f"v{operand[1]}": roles.require(context, f"transport_head_{operand}") for operand in ("y1", "y2")}
     number_layer = roles.require(context, "number_layer_k3").layer
     heads = [(role.layer, role.head) for role in carriers.values()]

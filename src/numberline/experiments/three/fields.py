@@ -1,4 +1,4 @@
-"""What do the comparator neurons respond to when there are three numbers? Receptive fields over (y1, y2, y3).
+"""What do the comparator neurons respond to when there are three {nouns}? Receptive fields over (y1, y2, y3).
 
 1. The neurons: the shared set of two numbers, and this task's own, the six of each comparator MLP whose attribution
    (k3.neurons), summed over the cases, is largest.
@@ -38,7 +38,7 @@ OWN = 6
 
 @experiment("k3.fields", needs=(*SPACE_OF_THREE, "k2.freeze", "k2.neurons", "k3.neurons"))
 def fields(lab: Lab, context: Context) -> Result:
-    """What do the comparator neurons respond to when there are three numbers?"""
+    """What do the comparator neurons respond to when there are three {nouns}?"""
     shared = shared_places(context.need("k2.neurons"))
     own = own_places(context.need("k3.neurons").rows("scores"))
     return measure(lab, context, {"shared": shared, "own": own})

@@ -56,7 +56,7 @@ BY_HAND = {"y2": DECIDES, "y3": "y3"}
 
 @experiment("k3.flags", needs=("k3.trace", "k2.flag"))
 def flags(lab: Lab, context: Context) -> Result:
-    """Do y2's and y3's positions hold a flag, and does the model name the latest number whose flag is set?"""
+    """Do y2's and y3's positions hold a flag, and does the model name the latest {noun} whose flag is set?"""
     return measure(lab, context, require(context, "flag_layer").layer)
 
 

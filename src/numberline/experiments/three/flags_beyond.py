@@ -1,4 +1,4 @@
-"""Is there a flag at every position, with four and five numbers too? Beyond the paper, which stops at three.
+"""Is there a flag at every position, with four and five {nouns} too? Beyond the paper, which stops at three.
 
 1. For k = 3, 4, 5 operands: candidate tuples of k + 1 values, a quarter more than are needed, kept when the model
    solves them in every value order used here. A model that solves too few of them is not asked further.
@@ -57,7 +57,7 @@ HALF = 0.5
 
 @experiment("k3.flags_beyond", needs=("k2.flag", "k3.flags"))
 def flags_beyond(lab: Lab, context: Context) -> Result:
-    """Is there a flag at every position, with four and five numbers too?"""
+    """Is there a flag at every position, with four and five {nouns} too?"""
     three = context.subspace("k3.flags", "k3_flag_y3_y3")
     return measure(lab, context, require(context, "flag_layer").layer, three)
 

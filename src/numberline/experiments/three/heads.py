@@ -32,7 +32,7 @@ BASELINE = "full_number"
 
 @experiment("k3.heads", needs=("k3.trace",))
 def heads(lab: Lab, context: Context) -> Result:
-    """Which heads carry the first two numbers to the third's position?"""
+    """Which heads carry the first two {nouns} to the third's position?"""
     number_layer = roles.require(context, "number_layer_k3").layer
     layer = layer_after(lab, number_layer)
     count = context.meter(len(HEAD_GROUPS) * (1 + lab.network.n_heads) * context.sizes.evaluation)

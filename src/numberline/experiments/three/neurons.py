@@ -48,7 +48,7 @@ from numberline.tasks.counterfactuals import CASE_ORDERS
 
 @experiment("k3.neurons", needs=(*SPACE_OF_THREE, "k2.freeze", "k2.neurons"))
 def neurons(lab: Lab, context: Context) -> Result:
-    """Which neurons carry the comparison of three numbers?"""
+    """Which neurons carry the comparison of three {nouns}?"""
     layers, shared = require(context, "comparator_mlps").value, shared_places(context.need("k2.neurons"))
     return measure(lab, context, space_of_three(lab, context), layers, shared)
 

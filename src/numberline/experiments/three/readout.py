@@ -63,7 +63,7 @@ Progress = Callable[[int], object]
 
 @experiment("k3.readout", needs=("k3.trace",))
 def readout(lab: Lab, context: Context) -> Result:
-    """How does the last token come to know the position of the maximum?"""
+    """How does the last token come to know the position of the {extreme}?"""
     pairs_of = {">".join(order): ordered_pairs(lab, context, order) for order in HEAD_GROUPS}
     layers = range(lab.network.n_layers)
     heads = len(pairs_of) * (lab.network.n_heads + 1)

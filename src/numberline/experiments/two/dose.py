@@ -36,7 +36,7 @@ from numberline.tasks.populations import cloud, dose_values
 
 @experiment("k2.dose", needs=SPACE)
 def dose(lab: Lab, context: Context) -> Result:
-    """Does moving on the plane of the two numbers move the answer?"""
+    """Does moving on the plane of the two {nouns} move the answer?"""
     return measure(lab, context, space_of(lab, context))
 
 

@@ -30,7 +30,7 @@ Rows = list[dict[str, Any]]
 
 @experiment("k2.heads", needs=("k2.trace", "k2.number"))
 def heads(lab: Lab, context: Context) -> Result:
-    """Which head carries the first number to the second's position?"""
+    """Which head carries the first {noun} to the second's position?"""
     number_layer = roles.require(context, "number_layer").layer
     v2 = context.subspace("k2.number", "v2")
     layer = layer_after(lab, number_layer)

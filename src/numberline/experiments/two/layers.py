@@ -31,7 +31,7 @@ from numberline.tasks.task import Task
 
 @experiment("k2.layers", needs=("k2.trace", "k2.number"))
 def layers(lab: Lab, context: Context) -> Result:
-    """From which layer on does a single direction carry the number?"""
+    """From which layer on does a single direction carry the {noun}?"""
     last, known = roles.require(context, "number_layer").layer, context.subspace("k2.number", "u")
     task, sizes = Task(context.concept), context.sizes
     operands = cloud(task, sizes.number_cloud, context.seed)

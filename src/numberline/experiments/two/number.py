@@ -60,7 +60,7 @@ RELEVANT = 0.5
 
 @experiment("k2.number", needs=("k2.trace",))
 def number(lab: Lab, context: Context) -> Result:
-    """Along which direction does the model hold each number?"""
+    """Along which direction does the model hold each {noun}?"""
     return analyse(lab, context, Task(context.concept), roles.require(context, "number_layer").layer)
 
 

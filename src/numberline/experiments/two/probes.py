@@ -37,7 +37,7 @@ COMPARISON = "y1>y2"
 
 @experiment("k2.probes")
 def probes(lab: Lab, context: Context) -> Result:
-    """What of each number can be read off linearly, and where?"""
+    """What of each {noun} can be read off linearly, and where?"""
     task = Task(context.concept)
     operands = cloud(task, context.sizes.number_cloud, context.seed)
     prompts = encode(lab.tokenizer, task, operands)

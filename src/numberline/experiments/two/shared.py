@@ -56,7 +56,7 @@ COORDINATES = {"v1": 0, "v2": 1, "v2_perp": 1, "c1": 0, "c2": 1}
 
 @experiment("k2.shared", needs=SPACE)
 def shared(lab: Lab, context: Context) -> Result:
-    """Do the two numbers meet in one plane at y2's position, and is the plane their sum?"""
+    """Do the two {nouns} meet in one plane at y2's position, and is the plane their sum?"""
     return measure(lab, context, space_of(lab, context))
 
 

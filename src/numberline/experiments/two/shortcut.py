@@ -36,7 +36,7 @@ from numberline.tasks.task import Task
 
 @experiment("k2.shortcut", needs=("k2.trace", "k2.number"))
 def shortcut(lab: Lab, context: Context) -> Result:
-    """Does a direction learned at the second number follow the number, or already the outcome?"""
+    """Does a direction learned at the second {noun} follow the {noun}, or already the outcome?"""
     place = Place("y2", resid(roles.require(context, "number_layer").layer).at("y2"))
     v2 = context.subspace("k2.number", "v2")
     task, sizes = Task(context.concept), context.sizes

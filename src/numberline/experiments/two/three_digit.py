@@ -18,7 +18,7 @@ BIN = 25
 
 @experiment("k2.three_digit", needs=("k2.trace",))
 def three_digit(lab: Lab, context: Context) -> Result:
-    """Does the model hold three-digit numbers along a direction too?"""
+    """Does the model hold three-digit {nouns} along a direction too?"""
     if context.concept.digits is None:
         raise MissingError(f"{context.concept.words.nouns} have no digits, so that there are none of three")
     layer = roles.require(context, "number_layer").layer

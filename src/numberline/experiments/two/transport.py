@@ -46,7 +46,7 @@ from numberline.tasks.task import Task
 
 @experiment("k2.transport", needs=("k2.trace", "k2.heads"))
 def transport(lab: Lab, context: Context) -> Result:
-    """How does the transport head carry the first number to the second's position?"""
+    """How does the transport head carry the first {noun} to the second's position?"""
     role = roles.require(context, "transport_head")
     place = Place("y1", head(role.layer, role.head).at("y2"))
     task, sizes = Task(context.concept), context.sizes

@@ -52,7 +52,7 @@ EXAMPLES = pa.schema(
 
 @experiment("k2.whole", needs=(*SPACE, "k2.flag"))
 def whole(lab: Lab, context: Context) -> Result:
-    """Does a patch make the model say the whole number, or only its first digit?"""
+    """Does a patch make the model say the whole {noun}, or only its first {part}?"""
     space, found = space_of(lab, context), context.needs["k2.flag"]
     flag = None
     if found.missing is None:

@@ -22,7 +22,7 @@ def operand_counts(view: RunView) -> Drawing:
     """Accuracy against the number of operands."""
     page = style.page(style.COLUMN_WIDTH, 2.2)
     axes = {"a": page.subplots()}
-    lead = f"Accuracy on {view.language.name}(y1, …, yk) against the number of operands k, under greedy decoding"
+    lead = f"Accuracy on {view.language.function}(y1, …, yk) against the number of operands k, under greedy decoding"
     return compose(page, view, axes, {"a": _accuracy}, lead)
 
 

@@ -97,7 +97,7 @@ def ablation(view: RunView) -> Drawing:
     """Accuracy without the comparator neurons."""
     page = style.page(3.9, 2.5)
     words = view.language
-    lead = f"Accuracy on {words.name}(y1, …, yk) with the shared neurons of two {words.nouns} set to zero"
+    lead = f"Accuracy on {words.function}(y1, …, yk) with the shared neurons of two {words.nouns} set to zero"
     return compose(page, view, {"a": page.subplots()}, {"a": _ablation}, lead)
 
 

@@ -39,7 +39,7 @@ def patch_examples(view: RunView) -> TableContent:
         ]
         for row in rows
     ]
-    answered = language.name
+    answered = language.function
     return TableContent(
         caption(view, "Examples of generated answers on held-out counterfactuals: the clean and corrupted "
                  f"operands, their {language.extremes}, and the answer generated under each intervention"),

@@ -18,8 +18,8 @@ NAMED = ("zero", "one", "two", "three", "four", "five", "six")
 PAIR_EXEMPLAR = ("12", "4")
 LIST_EXEMPLAR = ("12", "437", "5")
 ASKED: Mapping[str, tuple[Literal[1, -1], Words]] = {
-    "max": (1, Words("number", "larger", "largest", "smaller", extreme="maximum", extremes="maxima", part="digit")),
-    "min": (-1, Words("number", "smaller", "smallest", "larger", extreme="minimum", extremes="minima", part="digit")),
+    "max": (1, Words("number", "larger", "largest", "smaller", extreme="maximum", extremes="maxima", function="max")),
+    "min": (-1, Words("number", "smaller", "smallest", "larger", extreme="minimum", extremes="minima", function="min")),
 }
 
 
@@ -54,7 +54,7 @@ def whole_numbers(name: str, digits: int = 2) -> Concept:
         parse=first_integer,
         pair=Sentence(stem, PAIR_EXEMPLAR),
         several=Sentence(stem, LIST_EXEMPLAR),
-        words=replace(words, adjective=f"{length}-digit"),
+        words=replace(words, adjective=f"{length}-digit", part="digit"),
         sign=sign,
         gap=10 ** (digits - 1),
         lead=leading_digit,
