@@ -28,7 +28,9 @@ from numberline.report.tables import plain_heads
 from numberline.report.view import RunView
 from numberline.results.folder import RunFolder
 from numberline.results.formatting import count, interval, number, short
+from numberline.results.language import PAPER
 from numberline.results.table import NotMeasuredError
+from numberline.seed import SEED
 from numberline.templates import fill, own
 
 if TYPE_CHECKING:
@@ -238,8 +240,8 @@ def command(view: RunView) -> str:
     """The command that makes this run again."""
     chosen = view.run.about.configuration
     options = [f"--size {chosen.size}"] if chosen.size != "paper" else []
-    options += [f"--task {chosen.task}"] if chosen.task != "max" else []
-    options += [f"--seed {chosen.seed}"] if chosen.seed != 52 else []
+    options += [f"--task {shlex.quote(chosen.task)}"] if chosen.task != PAPER.name else []
+    options += [f"--seed {chosen.seed}"] if chosen.seed != SEED else []
     for name, value in chosen.roles.items():
         options.append(f"--role {name}={('.' if '_head' in name else ',').join(map(str, value))}")
     return " ".join(["numberline run", shlex.quote(chosen.model), *options])

@@ -10,6 +10,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from numberline.results.cases import CASES_OF_THREE
+
 FULL_WIDTH, COLUMN_WIDTH = 7.0, 3.4
 """Of a two-column page, in inches."""
 
@@ -59,7 +61,7 @@ SIGNED_MAP = "RdBu_r"
 LAYER, TOKEN = "layer", "token"
 IIA = "IIA"
 PR, POOLED = "position recovery (PR)", "position recovery (pooled)"
-CASE_TITLE: Mapping[str, str] = {"y1": "$y_1$ perturbed", "y2": "$y_2$ perturbed", "y3": "$y_3$ perturbed"}
+CASE_TITLE: Mapping[str, str] = {case: f"$y_{case[1]}$ perturbed" for case in CASES_OF_THREE}
 METRIC: Mapping[str, str] = {"iia": IIA, "pr": PR, "pooled": POOLED}
 
 RC: Any = {

@@ -44,9 +44,11 @@ def heads(lab: Lab, context: Context) -> Result:
 
 
 def layer_after(lab: Lab, number_layer: int) -> int:
-    """The layer whose heads can carry the numbers on."""
+    """The layer whose heads can carry the operands on."""
     if number_layer + 1 >= lab.network.n_layers:
-        raise MissingError(f"no layer follows the number layer {number_layer}, so no head can carry the number on")
+        raise MissingError(
+            f"no layer follows layer {number_layer}, which holds the operands, so no head can carry them on"
+        )
     return number_layer + 1
 
 

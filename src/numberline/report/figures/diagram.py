@@ -10,6 +10,7 @@ from numberline.report import panels, style, value_axis
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, caption, figure
 from numberline.report.view import RunView
+from numberline.results.cases import CASES
 from numberline.results.formatting import number
 from numberline.results.table import NotMeasuredError
 
@@ -211,7 +212,7 @@ def _score(view: RunView, id: str, condition: str, case: str) -> str:
 def _plane(view: RunView) -> str:
     try:
         table = view.run.result("k2.shared").table("patches").where(metric="iia", examples="evaluation")
-        scores = [number(table.one(condition="plane", case=case)["mean"]) for case in ("y1", "y2")]
+        scores = [number(table.one(condition="plane", case=case)["mean"]) for case in CASES]
         return f"IIA {scores[0]} ($y_1$), {scores[1]} ($y_2$)"
     except NotMeasuredError:
         return "not measured"
@@ -225,7 +226,7 @@ def _neurons(view: RunView) -> str:
 
 
 def _flag(view: RunView) -> str:
-    scores = [_score(view, "k2.flag", f"flag_{case}", case) for case in ("y1", "y2")]
+    scores = [_score(view, "k2.flag", f"flag_{case}", case) for case in CASES]
     return f"{scores[0]} ($y_1$), {scores[1][5:]} ($y_2$)" if all(scores) else ""
 
 

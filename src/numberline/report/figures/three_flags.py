@@ -10,10 +10,11 @@ from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.view import RunView
 from numberline.results.arrays import Array
+from numberline.results.cases import CASES, CASES_OF_THREE
 from numberline.results.formatting import count, estimate, number
 from numberline.results.table import Row, Table
 
-CASES_AT = {"y3": ("y1", "y2", "y3"), "y2": ("y1", "y2")}
+CASES_AT = {"y3": CASES_OF_THREE, "y2": CASES}
 """The cases of each position."""
 CLIPPED = 2.0
 METRIC = "pooled"
@@ -110,7 +111,7 @@ def _patterns(axes: Axes, view: RunView) -> str:
         # A gap between the groups: y1 as it is, set, unset.
         y = -(place + 0.6 * list(dict.fromkeys(each[0] for each in settings)).index(setting[0]))
         heights.append(y)
-        own = table.where(**dict(zip(("y1", "y2", "y3"), setting, strict=True)))
+        own = table.where(**dict(zip(CASES_OF_THREE, setting, strict=True)))
         left = 0.0
         for name, colour in NAMED.items():
             share = own.one(named=name)["mean"]
