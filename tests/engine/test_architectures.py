@@ -93,6 +93,15 @@ def test_weights_that_are_no_numbers_are_refused():
         wrap(model, None)
 
 
+@pytest.mark.parametrize("kind", ["qwen2", "helium"])
+def test_memory_that_runs_out_during_the_check_is_not_called_a_wrong_row(kind):
+    """As torch says it on a CPU: a module of the model wants more than any machine has."""
+    model = small_model(kind, torch.float32)
+    model.model.layers[1].mlp.register_forward_hook(lambda *_: torch.empty(2**50))
+    with pytest.raises(NumberlineError, match="memory ran out while 'large' was checked"):
+        wrap(model, None, "large")
+
+
 @pytest.mark.parametrize("family", UNKNOWN)
 def test_an_unknown_architecture_is_proven_and_then_exact(family, caplog):
     """Accepted with a message that names the row, and equal to the oracle at every kind of site."""

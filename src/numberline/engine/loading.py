@@ -10,9 +10,8 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-import torch
-
 from numberline.engine.lab import Lab
+from numberline.engine.memory import is_out_of_memory
 from numberline.engine.parity import Comparison, check_finite, self_check
 from numberline.errors import NumberlineError
 from numberline.models.families import FAMILIES, ROWS, Family
@@ -39,16 +38,29 @@ def load(
 def wrap(model: Any, tokenizer: Any, name: str = "model") -> Lab:
     """A Lab with a model that is already in memory; its weights are frozen and it is put in evaluation mode."""
     model.eval().requires_grad_(False)
-    check_finite(model)
+    try:
+        check_finite(model)
+        return _proven(model, tokenizer, name)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        raise NumberlineError(
+            f"memory ran out while '{name}' was checked on a few tokens: use a smaller model, a half-precision dtype, "
+            "or spread the model over devices with device_map"
+        ) from error
+
+
+def _proven(model: Any, tokenizer: Any, name: str) -> Lab:
+    """The model seen as the first row that holds on it."""
     kind, identity = model.config.model_type, fingerprint(model, tokenizer)
     reasons: dict[str, list[str]] = {}
     for family in (FAMILIES[kind],) if kind in FAMILIES else ROWS:
         try:
             lab = Lab.of(LoadedModel(name, Network.of(model, family), tokenizer, identity))
             found = self_check(lab)
-        except (MemoryError, torch.OutOfMemoryError):
-            raise
         except Exception as error:
+            if is_out_of_memory(error):
+                raise
             # A module of another layout fails in its own way: whatever it is, this row is not the model's.
             reason = str(error) if isinstance(error, NumberlineError) else f"{type(error).__name__}, {error}"
             reasons.setdefault(reason.splitlines()[0], []).append(family.name)

@@ -55,7 +55,7 @@ class Memory:
             try:
                 return [run(piece) for piece in self.slices(rows, tokens)]
             except (torch.OutOfMemoryError, RuntimeError) as error:
-                if not _is_out_of_memory(error):
+                if not is_out_of_memory(error):
                     raise
                 if next(iter(self.slices(rows, tokens))).stop <= 1:
                     raise NumberlineError(
@@ -75,5 +75,6 @@ class Memory:
         return max(int(budget // each), 1)
 
 
-def _is_out_of_memory(error: BaseException) -> bool:
-    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that there is no more memory, on whichever device."""
+    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "can't allocate memory" in str(error)

@@ -27,6 +27,7 @@ from numberline.engine.attention import Past, installed
 from numberline.engine.blocks import attend, feed
 from numberline.engine.edits import Edit, swap
 from numberline.engine.lab import Lab, Read
+from numberline.engine.memory import is_out_of_memory
 from numberline.engine.prompts import Prompts
 from numberline.engine.recording import Keeper
 from numberline.engine.sites import Site, contribution, head, mid, mlp, neurons, resid
@@ -82,9 +83,9 @@ def check_finite(model: Any) -> None:
     try:
         with torch.no_grad():
             logits = model(ids, use_cache=False).logits
-    except torch.OutOfMemoryError:
-        raise
     except (TypeError, ValueError, AttributeError, RuntimeError) as error:
+        if is_out_of_memory(error):
+            raise
         raise NumberlineError(
             f"the model '{model.config.model_type}' does not run on plain tokens ({str(error).splitlines()[0]}): "
             "numberline works on decoder-only language models"
