@@ -33,7 +33,7 @@ NOT_YET: Mapping[str, frozenset[str]] = {
 }
 """Edges that the redesign still has to remove; this table is to become empty and then to go."""
 FOR_ALL = frozenset({"discovery", "errors", "estimates", "files", "seed", "templates", "__version__"})
-ABOVE_ALL = ("__init__", "__main__")
+ABOVE_ALL = ("__init__", "__main__", "library")
 MOST_LINES: Mapping[str, int] = {"src": 300, "tests": 400, "training": 400, "benchmarks": 400, "scripts": 400}
 STILL_LONG = frozenset({"src/numberline/models/planted/compile.py"})
 """Files that are still to be split; this set is to become empty and then to go."""

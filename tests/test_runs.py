@@ -99,7 +99,8 @@ def test_results_come_back_as_they_were(bench, lab, tmp_path):
 def test_the_folder_says_how_it_was_made(bench, lab, tmp_path):
     bench.run(lab, tmp_path, settings=Settings("quick", seed=7))
     about = json.loads((tmp_path / "run.json").read_text())
-    assert about["configuration"] == {"model": "small", "size": "quick", "seed": 7, "task": "max", "roles": {}}
+    chosen = {"model": "small", "size": "quick", "seed": 7, "task": "max", "roles": {}, "examples": None}
+    assert about["configuration"] == chosen
     assert about["model"]["fingerprint"] == lab.loaded.fingerprint
     assert about["model"]["layers"] == 1
     assert {"python", "torch", "transformers"} <= set(about["versions"])

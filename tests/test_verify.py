@@ -137,7 +137,7 @@ def test_the_picture_needs_a_scorecard(tmp_path):
 def test_where_the_answer_is_certain_a_direction_suffices_that_is_not_the_planted_one(variant, near):
     lab, truth = cases.build(Case(variant=variant))
     context, site = Context(MEDIUM), resid(truth.flag_layer).at("y2")
-    (fit,) = das.fit(case_pairs(lab, context, "y1", fitting=True), site)
+    (fit,) = das.fit(case_pairs(lab, context, "y1", "fitting"), site)
     evaluation = case_pairs(lab, context, "y1")
     assert score(evaluation, [[swap(site, evaluation.clean, fit.subspace)]]).iia(0).mean >= 0.99
     assert (cosine(fit.subspace.basis, truth.directions[2]["flag"]) > 0.95) == near

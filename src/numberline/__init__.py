@@ -4,7 +4,6 @@ The names below are the public face. They are imported when first used, so that 
 """
 
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from numberline.engine.subspace import Subspace
     from numberline.errors import NumberlineError
     from numberline.experiments.common.experiment import Context, Experiment, experiment
+    from numberline.library import OpenRun, attribute, fit, open_run, run, score, sweep, trace
     from numberline.methods.pairs import Pairs
     from numberline.results.folder import RunFolder
     from numberline.results.result import Result
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         perturb,
         pool,
         read_counterfactuals,
+        record_pairs,
         write_counterfactuals,
     )
 
@@ -59,6 +60,7 @@ _HOME = {
     "numberline.engine.subspace": "Subspace",
     "numberline.errors": "NumberlineError",
     "numberline.experiments.common.experiment": "Context Experiment experiment",
+    "numberline.library": "OpenRun attribute fit open_run run score sweep trace",
     "numberline.methods.pairs": "Pairs",
     "numberline.results.folder": "RunFolder",
     "numberline.results.result": "Result",
@@ -68,7 +70,7 @@ _HOME = {
     "numberline.runs.run": "Run Settings",
     "numberline.tasks": (
         "MAX MIN PAPER QUICK Concept Counterfactual Sentence Sizes Task Words answer_ids clean_operands cloud "
-        "corrupted_operands encode ordered perturb pool read_counterfactuals write_counterfactuals"
+        "corrupted_operands encode ordered perturb pool read_counterfactuals record_pairs write_counterfactuals"
     ),
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names.split()}
@@ -85,6 +87,7 @@ __all__ = [
     "Experiment",
     "Lab",
     "NumberlineError",
+    "OpenRun",
     "Pairs",
     "Prompts",
     "Read",
@@ -106,11 +109,13 @@ __all__ = [
     "add",
     "answer_ids",
     "attn",
+    "attribute",
     "clean_operands",
     "cloud",
     "corrupted_operands",
     "encode",
     "experiment",
+    "fit",
     "freeze",
     "head",
     "load",
@@ -123,21 +128,19 @@ __all__ = [
     "perturb",
     "pool",
     "read_counterfactuals",
+    "record_pairs",
     "resid",
+    "run",
+    "score",
     "set_coordinates",
     "swap",
+    "sweep",
+    "trace",
     "transform",
     "wrap",
     "write_counterfactuals",
     "zero",
 ]
-
-
-def open_run(path: str | Path) -> "RunFolder":
-    """A run's folder, to read its results: `open_run("runs/tiny").table("k2.trace", "trace").to_pandas()`."""
-    from numberline.results.folder import RunFolder
-
-    return RunFolder.open(path)
 
 
 def __getattr__(name: str) -> Any:

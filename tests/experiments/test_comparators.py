@@ -99,7 +99,7 @@ def test_attribution_is_the_effect_of_freezing_to_first_order():
         intermediate_size=24, initializer_range=0.3,
     )  # fmt: skip
     lab = Lab.of(wrap(Qwen2ForCausalLM(config).double(), lab_and_truth()[0].loaded.tokenizer, "random"))
-    layers, examples, site = (1, 2), case_pairs(lab, CONTEXT, "y2", fitting=True), mid(1).at("y2")
+    layers, examples, site = (1, 2), case_pairs(lab, CONTEXT, "y2", "fitting"), mid(1).at("y2")
     x, clean = examples.corrupted.value(site), examples.clean.value(site)
     # A patch so small that the model is linear in it. It belongs to all examples: one batch.
     patch = [swap(site, x + 1e-2 * (clean - x))]

@@ -142,7 +142,7 @@ def test_only_quadruples_solved_in_all_four_orders_are_used():
     split = split_of(given)
     assert not {tuples[0], tuples[3]} & {*split.evaluation, *split.fitting}
     assert split.evaluation[:2] == (tuples[1], tuples[2])
-    examples = case_pairs(lab, given, "y2", fitting=True).examples
+    examples = case_pairs(lab, given, "y2", "fitting").examples
     assert [sorted(example.values, reverse=True) for example in examples] == [list(row) for row in split.fitting]
 
 
@@ -188,9 +188,7 @@ def test_the_head_sweep_finds_exactly_the_transport_heads():
 def test_the_true_directions_carry_their_numbers_and_no_others():
     lab, space = lab_and_truth()[0], true_space()
     context = Context(FEW, needs={"k3.trace": result("planted", "k3.trace")})
-    pairs_of = {
-        (case, kind): case_pairs(lab, context, case, kind == "fitting") for case in CASE_ORDERS for kind in EXAMPLES
-    }
+    pairs_of = {(case, kind): case_pairs(lab, context, case, kind) for case in CASE_ORDERS for kind in EXAMPLES}
     patches = {name: [patch] for name, patch in space.patches.items()}
     patches["pair_plane"] = [pair_space().patches["plane"]]
     rows = k3_directions.patch_rows(lab, patches, pairs_of, lambda _: None)

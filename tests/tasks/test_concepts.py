@@ -135,7 +135,7 @@ def test_few_values_make_small_populations():
     concept = weekdays()
     sizes = within(PAPER, concept)
     split = pool(Task(concept), sizes=sizes)
-    assert (len(split.evaluation), len(split.fitting)) == (25, 8)
+    assert (len(split.evaluation), len(split.fitting), len(split.choosing)) == (25, 8, 2)
     assert not set(split.evaluation) & set(split.fitting)
     assert len(cloud(Task(concept), sizes.number_cloud)) == 42
     assert len(cloud(Task(concept, k=3), sizes.three_cloud)) == 210

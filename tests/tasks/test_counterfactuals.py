@@ -27,6 +27,7 @@ from numberline.tasks import (
     corrupted_operands,
     counterfactual,
     deal,
+    deal_examples,
     digest,
     perturb,
     pool,
@@ -122,7 +123,9 @@ def test_pool(kind, k: int, digits: int) -> None:
     full, quick = pool(task), pool(task, sizes=QUICK)
     assert (len(full.evaluation), len(full.fitting)) == (400, 128)
     assert (len(quick.evaluation), len(quick.fitting)) == (64, 32)
-    assert len({*full.evaluation, *full.fitting}) == 528
+    assert (len(full.choosing), len(quick.choosing)) == (128, 32)
+    assert len({*full.evaluation, *full.fitting, *full.choosing}) == 528 + 128
+    assert not {*quick.choosing} & {*quick.evaluation, *quick.fitting}
     assert quick.evaluation == full.evaluation[:64]
     assert quick.fitting == full.fitting[:32]
     assert pool(task) == full
@@ -146,12 +149,21 @@ def test_pool_is_the_first_528_candidates_that_are_solved() -> None:
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 500), st.integers(1, 200), st.integers(1, 500), st.integers(1, 200))
 def test_smaller_splits_are_prefixes_of_larger_ones(e1: int, f1: int, e2: int, f2: int) -> None:
-    rows = [(i,) for i in range(900)]
+    rows = [(i,) for i in range(1100)]
     first, second = deal(rows, Sizes(evaluation=e1, fitting=f1)), deal(rows, Sizes(evaluation=e2, fitting=f2))
     assert (len(first.evaluation), len(first.fitting)) == (e1, f1)
     assert first.evaluation[:e2] == second.evaluation[:e1]
     assert first.fitting[:f2] == second.fitting[:f1]
     assert not {*first.evaluation} & {*second.fitting}
+
+
+def test_a_users_examples_are_dealt_in_the_proportions_of_the_sizes() -> None:
+    examples = perturb(Task(), pool(Task()).evaluation[:82], "y1")
+    dealt = deal_examples(examples, QUICK)
+    assert {hand: len(found) for hand, found in dealt.items()} == {"evaluation": 41, "fitting": 21, "choosing": 20}
+    assert len({example for found in dealt.values() for example in found}) == 82
+    many = deal_examples(perturb(Task(), pool(Task()).evaluation, "y1"), QUICK)
+    assert {hand: len(found) for hand, found in many.items()} == {"evaluation": 64, "fitting": 32, "choosing": 32}
 
 
 def test_min_uses_the_same_numbers_as_max() -> None:
@@ -216,7 +228,7 @@ def test_answer_ids_refuse_answers_that_begin_alike() -> None:
         (lambda: pool(Task(digits=1)), "only 35 exist"),
         (lambda: pool(Task(k=9)), "only 0 exist"),
         (lambda: pool(Task(k=3), solved=[True]), "the mask has 1 entries for 1400 candidates"),
-        (lambda: pool(Task(k=3), solved=[False] * 1400), "take 528 tuples, but there are 0"),
+        (lambda: pool(Task(k=3), solved=[False] * 1400), "take 656 tuples, but there are 0"),
         (lambda: pool(Task(), seed=-1), "a seed is a whole number from 0"),
     ],
 )

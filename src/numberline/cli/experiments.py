@@ -65,6 +65,9 @@ def run(
     role: Annotated[list[str] | None, typer.Option(help="choose a site yourself: number_layer=13; repeatable")] = None,
     seed: Seed = SEED,
     task: TaskName = "max",
+    examples: Annotated[
+        Path | None, typer.Option(help="your own counterfactuals of two operands: a CSV file, see numberline check")
+    ] = None,
     device: Device = None,
     dtype: Dtype = "float32",
     device_map: DeviceMap = None,
@@ -80,10 +83,12 @@ def run(
     from numberline.results.folder import RunFolder
     from numberline.runs.run import Run, Settings, check_free, configuration, folder_name
 
-    settings, patterns = Settings(size, seed, task, dict(map(roles.parse, role or ()))), only or ["*"]
+    mine = None if examples is None else str(examples)
+    settings, patterns = Settings(size, seed, task, dict(map(roles.parse, role or ())), mine), only or ["*"]
     folder = RunFolder(out or folder_name(model, settings))
     # What can be refused is refused before a model is loaded.
     select(patterns)
+    _ = settings.counterfactuals
     check_free(folder, configuration(model, settings))
     _execute(Run(load_lab(model, device, dtype, device_map, revision, trust_remote_code), folder, settings), patterns)
 

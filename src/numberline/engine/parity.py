@@ -197,7 +197,7 @@ def _at_the_end(lab: Lab, ids: Tensor, logits: Float[Tensor, "examples vocabular
         sites: list[Site] = [resid(layer), mlp(layer), neurons(layer), head(layer, network.n_heads - 1)]
         sites += [] if network.parallel else [mid(layer)]
         conditions.append([swap(site.at(PREFIX), recording.value(site.at(PREFIX))) for site in sites])
-    chosen = logits.topk(CHOSEN).indices.cpu()
+    chosen = logits.topk(min(CHOSEN, logits.shape[-1])).indices.cpu()
     swapped = lab.sweep(recording, conditions, Read(logits=chosen)).logits
     assert swapped is not None
     for layer, found in enumerate(swapped):

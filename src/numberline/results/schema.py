@@ -34,11 +34,12 @@ class Configuration(Schema):
     seed: int
     task: str
     roles: dict[str, tuple[int, ...]] = Field(default_factory=dict)
+    examples: str | None = None
 
     @property
     def words(self) -> str:
         """In a sentence: model tiny, size quick, seed 52, task max."""
-        return ", ".join(f"{key} {value}" for key, value in self.model_dump().items() if value != {})
+        return ", ".join(f"{key} {value}" for key, value in self.model_dump().items() if value not in ({}, None))
 
 
 class Model(Schema):

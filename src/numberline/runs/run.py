@@ -29,9 +29,13 @@ from numberline.runs.language import language_of
 from numberline.runs.used_code import of_files
 from numberline.seed import SEED
 from numberline.tasks.concept import Concept
+from numberline.tasks.counterfactuals import Counterfactual
+from numberline.tasks.files import read_counterfactuals
 from numberline.tasks.limits import within
 from numberline.tasks.registry import concept_of, source_of
+from numberline.tasks.sampling import digest
 from numberline.tasks.sizes import MEDIUM, PAPER, QUICK, Sizes
+from numberline.tasks.task import Task
 
 SIZES = {"paper": PAPER, "medium": MEDIUM, "quick": QUICK}
 
@@ -44,6 +48,8 @@ class Settings:
     seed: int = SEED
     task: str = "max"
     roles: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    examples: str | None = None
+    """A CSV file of the user's own counterfactuals."""
 
     def __post_init__(self) -> None:
         if self.size not in SIZES:
@@ -63,7 +69,12 @@ class Settings:
     @property
     def context(self) -> Context:
         """What experiments are told of it."""
-        return Context(self.sizes, self.seed, self.concept, roles=self.roles)
+        return Context(self.sizes, self.seed, self.concept, roles=self.roles, examples=self.counterfactuals)
+
+    @cached_property
+    def counterfactuals(self) -> tuple[Counterfactual, ...]:
+        """The user's own, of two operands; none where no file was given."""
+        return read_counterfactuals(self.examples, Task(self.concept)) if self.examples else ()
 
 
 @runtime_checkable
@@ -126,7 +137,8 @@ class Run:
         model = {"name": self.lab.loaded.name, "fingerprint": self.lab.loaded.fingerprint, "dtype": dtype}
         concept = of_files([source_of(self.settings.task)])
         chosen = configuration(self.lab.loaded.name, self.settings).model_dump()
-        return {**chosen, "model": model, "sizes": sizes, "concept": concept}
+        mine = digest([*each.clean, *each.corrupted] for each in self.settings.counterfactuals)
+        return {**chosen, "model": model, "sizes": sizes, "concept": concept, "examples": mine}
 
     def _open(self, wanted: Mapping[str, str]) -> About:
         """Check or make the folder, and write which of its results are valid."""
@@ -175,7 +187,14 @@ def with_result(about: About, meta: Meta) -> About:
 def configuration(model: str, settings: Settings) -> Configuration:
     """What a folder's runs have in common: the model by name, and what the user chose."""
     roles = dict(sorted(settings.roles.items()))
-    return Configuration(model=model, size=settings.size, seed=settings.seed, task=settings.task, roles=roles)
+    return Configuration(
+        model=model,
+        size=settings.size,
+        seed=settings.seed,
+        task=settings.task,
+        roles=roles,
+        examples=settings.examples,
+    )
 
 
 def check_free(folder: RunFolder, chosen: Configuration) -> About | None:
@@ -206,6 +225,7 @@ def folder_name(model: str, settings: Settings) -> Path:
     words += [settings.size] if settings.size != default.size else []
     words += [f"seed{settings.seed}"] if settings.seed != default.seed else []
     words += [f"{name}{'.'.join(map(str, value))}" for name, value in sorted(settings.roles.items())]
+    words += [Path(settings.examples).stem] if settings.examples else []
     return Path("runs") / "-".join(words)
 
 

@@ -11,6 +11,7 @@ from numberline.tasks.counterfactuals import (
     HEAD_GROUPS,
     VALUE_ORDERS,
     Counterfactual,
+    Hand,
     Order,
     Split,
     answer_ids,
@@ -21,11 +22,13 @@ from numberline.tasks.counterfactuals import (
     corrupted_operands,
     counterfactual,
     deal,
+    deal_examples,
     perturb,
     pool,
 )
 from numberline.tasks.files import from_csv, read_counterfactuals, to_csv, write_counterfactuals
 from numberline.tasks.layout import answer_tokens, check_distinct_answers, encode
+from numberline.tasks.pairs import CounterfactualPairs, record_pairs
 from numberline.tasks.populations import (
     all_pairs,
     cloud,
@@ -53,6 +56,8 @@ __all__ = [
     "VALUE_ORDERS",
     "Concept",
     "Counterfactual",
+    "CounterfactualPairs",
+    "Hand",
     "Order",
     "Row",
     "Rows",
@@ -74,6 +79,7 @@ __all__ = [
     "corrupted_operands",
     "counterfactual",
     "deal",
+    "deal_examples",
     "digest",
     "dose_values",
     "drawn_pairs",
@@ -87,6 +93,7 @@ __all__ = [
     "pool",
     "ranked_tuples",
     "read_counterfactuals",
+    "record_pairs",
     "to_csv",
     "write_counterfactuals",
 ]

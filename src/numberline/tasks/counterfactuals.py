@@ -7,6 +7,7 @@
 3. The same tuples serve every value order.
 4. Evaluation and fitting examples are dealt from one pool, in rounds of 25 and 8 (the paper's 400 to 128). The paper
    says only that both come from one pool; dealt this way, smaller sizes are subsets of larger ones, in both hands.
+   The tuples after those are a third hand, on which layers, heads and fits are chosen.
 
 For three operands the paper keeps the tuples that the model solves in all four value orders. That takes a model: `pool`
 is given the answer as a mask over `candidates`.
@@ -16,6 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Literal
 
 from jaxtyping import Int
 from torch import Tensor
@@ -128,12 +130,22 @@ def perturb(task: Task, tuples: Sequence[Sequence[int]], case: str) -> tuple[Cou
     return arrange(task, tuples, orders[case])
 
 
+Hand = Literal["evaluation", "fitting", "choosing"]
+
+
 @dataclass(frozen=True)
 class Split:
-    """Ranked tuples for scores (`evaluation`) and, disjoint from them, for fits and rankings (`fitting`)."""
+    """Ranked tuples, no two hands of which share one: for scores (`evaluation`), for fits and rankings (`fitting`), and
+    for choices between candidates (`choosing`), so that what is judged has not chosen itself."""
 
     evaluation: Rows
     fitting: Rows
+    choosing: Rows
+
+    def hand(self, name: Hand) -> Rows:
+        """One of the three."""
+        found: Rows = getattr(self, name)
+        return found
 
 
 def candidates(task: Task, seed: int = SEED, sizes: Sizes = PAPER) -> Rows:
@@ -142,7 +154,7 @@ def candidates(task: Task, seed: int = SEED, sizes: Sizes = PAPER) -> Rows:
 
 
 def pool(task: Task, seed: int = SEED, sizes: Sizes = PAPER, solved: Sequence[bool] | None = None) -> Split:
-    """The evaluation and the fitting tuples: the first of the candidates, or of those marked in the mask `solved`."""
+    """The tuples of each hand: the first of the candidates, or of those marked in the mask `solved`."""
     drawn = candidates(task, seed, sizes)
     if solved is None:
         return deal(drawn, sizes)
@@ -152,16 +164,29 @@ def pool(task: Task, seed: int = SEED, sizes: Sizes = PAPER, solved: Sequence[bo
 
 
 def deal(tuples: Sequence[Row], sizes: Sizes = PAPER) -> Split:
-    """Deal tuples, in order, to evaluation (25 a round) and to fitting (8 a round)."""
-    total = needed(sizes)
-    if len(tuples) < total:
+    """Deal tuples, in order, to evaluation (25 a round) and to fitting (8 a round); those that follow to choosing."""
+    if len(tuples) < needed(sizes):
         raise TooFewError(
-            f"{sizes.evaluation} evaluation and {sizes.fitting} fitting examples take {total} tuples, but there are "
-            f"{len(tuples)}: ask for fewer examples, or draw more candidates"
+            f"{sizes.evaluation} evaluation, {sizes.fitting} fitting and {sizes.choosing} choosing examples take "
+            f"{needed(sizes)} tuples, but there are {len(tuples)}: ask for fewer examples, or draw more candidates"
         )
+    total = needed(sizes) - sizes.choosing
     first = [row for i, row in enumerate(tuples[:total]) if i % sum(HANDS) < HANDS[0]]
     second = [row for i, row in enumerate(tuples[:total]) if i % sum(HANDS) >= HANDS[0]]
-    return Split(tuple(first[: sizes.evaluation]), tuple(second[: sizes.fitting]))
+    third = tuples[total : total + sizes.choosing]
+    return Split(tuple(first[: sizes.evaluation]), tuple(second[: sizes.fitting]), tuple(third))
+
+
+def deal_examples(examples: Sequence[Counterfactual], sizes: Sizes = PAPER) -> dict[Hand, tuple[Counterfactual, ...]]:
+    """Deal examples of one case, however many, to the hands in the proportions of the sizes, none larger than asked."""
+    shares: dict[Hand, int] = {"evaluation": sizes.evaluation, "fitting": sizes.fitting, "choosing": sizes.choosing}
+    dealt: dict[Hand, list[Counterfactual]] = {hand: [] for hand in shares}
+    for example in examples:
+        # To the hand that is furthest behind its share.
+        hand = min(shares, key=lambda name: (len(dealt[name]) + 0.5) / max(shares[name], 1e-9))
+        if len(dealt[hand]) < shares[hand]:
+            dealt[hand].append(example)
+    return {hand: tuple(chosen) for hand, chosen in dealt.items()}
 
 
 def clean_operands(examples: Sequence[Counterfactual]) -> Rows:
@@ -182,5 +207,6 @@ def answer_ids(tokenizer: Tokenizer, task: Task, examples: Sequence[Counterfactu
 
 
 def needed(sizes: Sizes) -> int:
-    """How many tuples must be dealt, in whole rounds, for both hands to be full."""
-    return sum(HANDS) * max(-(-sizes.evaluation // HANDS[0]), -(-sizes.fitting // HANDS[1]))
+    """How many tuples all hands take: evaluation and fitting in whole rounds, then choosing."""
+    rounds = max(-(-sizes.evaluation // HANDS[0]), -(-sizes.fitting // HANDS[1]))
+    return sum(HANDS) * rounds + sizes.choosing

@@ -52,15 +52,15 @@ def from_csv(task: Task, text: str, name: str = "the CSV text") -> tuple[Counter
     return tuple(lines)
 
 
-def write_counterfactuals(path: Path, task: Task, examples: Iterable[Counterfactual]) -> None:
+def write_counterfactuals(path: str | Path, task: Task, examples: Iterable[Counterfactual]) -> None:
     """Write a CSV file whole, or not at all."""
-    write_whole(path, to_csv(task, examples).encode())
+    write_whole(Path(path), to_csv(task, examples).encode())
 
 
-def read_counterfactuals(path: Path, task: Task) -> tuple[Counterfactual, ...]:
+def read_counterfactuals(path: str | Path, task: Task) -> tuple[Counterfactual, ...]:
     """Read a CSV file."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")  # spreadsheets put a byte-order mark in front
+        text = Path(path).read_bytes().decode("utf-8-sig")  # spreadsheets put a byte-order mark in front
     except OSError as error:
         raise NumberlineError(f"{path} cannot be read ({error.strerror}): give the path of a CSV file") from error
     except UnicodeDecodeError as error:

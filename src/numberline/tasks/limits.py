@@ -1,8 +1,8 @@
 """How large can populations be for a concept that has few values? Twelve months make 220 triples, not 528.
 
 Sample sizes are those asked for where the concept has as many examples, and else all that there are: evaluation and
-fitting in the same proportion, grids without gaps. For two-digit numbers nothing changes. Experiments on more operands
-than the sizes are limited by may still find too few, and say so.
+fitting in the same proportion, choosing as fitting, grids without gaps. For two-digit numbers nothing changes.
+Experiments on more operands than the sizes are limited by may still find too few, and say so.
 """
 
 import math
@@ -23,7 +23,7 @@ LEAST_AXIS = 11
 def within(sizes: Sizes, concept: Concept) -> Sizes:
     """Sample sizes that a concept has values for."""
     two, three, count = Task(concept), Task(concept, k=3), len(concept.values)
-    rounds = max(count_ranked(two) // sum(HANDS), 1)
+    rounds = max(count_ranked(two) // (sum(HANDS) + HANDS[1]), 1)  # a choosing hand is as large as a fitting one
     pairs = 2 * count_spread(two, unordered=True)
     clouds = {name: min(getattr(sizes, name), pairs) for name in ("number_cloud", "shared_cloud", "edge_cloud")}
     grid = dose_values(two)
@@ -32,6 +32,7 @@ def within(sizes: Sizes, concept: Concept) -> Sizes:
         sizes,
         evaluation=min(sizes.evaluation, HANDS[0] * rounds),
         fitting=min(sizes.fitting, HANDS[1] * rounds),
+        choosing=min(sizes.choosing, HANDS[1] * rounds, max(count_ranked(two) - sum(HANDS) * rounds, 0)),
         candidates=min(sizes.candidates, count_ranked(three)),
         **clouds,
         three_cloud=min(sizes.three_cloud, count_spread(three)),

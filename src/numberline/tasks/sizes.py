@@ -12,6 +12,7 @@ class Sizes:
 
     evaluation: int = 400
     fitting: int = 128
+    choosing: int = 128  # ours: the paper chooses layers and heads on the examples that it reports
     candidates: int = 1400  # quadruples drawn for three or more operands, before the unsolved ones are dropped
     number_cloud: int = 2000  # two operands, the number layer
     shared_cloud: int = 3000  # two operands, the shared plane
@@ -30,6 +31,7 @@ PAPER = Sizes()
 QUICK = Sizes(
     evaluation=64,
     fitting=32,
+    choosing=32,
     candidates=264,
     number_cloud=400,
     shared_cloud=600,
@@ -42,5 +44,5 @@ QUICK = Sizes(
     field_stride=8,
 )
 
-MEDIUM = replace(QUICK, evaluation=128, fitting=96, candidates=528, dose_prompts=64)
+MEDIUM = replace(QUICK, evaluation=128, fitting=96, choosing=64, candidates=528, dose_prompts=64)
 """For models whose mechanism is known: few prompts, but enough of them to tell a direction from what goes with it."""

@@ -28,6 +28,7 @@ from numberline.methods.attribution import Place, attribute, ranking, shuffled
 from numberline.methods.freezing import cost, freeze_sites
 from numberline.methods.pairs import Pairs
 from numberline.methods.scores import Scores
+from numberline.tasks.counterfactuals import Hand
 
 Rows = list[dict[str, Any]]
 Progress = Callable[[int], None]
@@ -52,8 +53,8 @@ class Meeting:
     position: str
     patch: Patch
     cases: tuple[str, ...]
-    pairs: Callable[[str, bool], Pairs]
-    """The examples of a case: for fitting, or (False) for evaluation."""
+    pairs: Callable[[str, Hand], Pairs]
+    """The examples of a case in one hand."""
 
     def layers(self, lab: Lab) -> range:
         """The layers whose sub-blocks are frozen."""
@@ -104,7 +105,7 @@ def freeze_blocks(lab: Lab, meeting: Meeting, progress: Progress) -> tuple[Rows,
     rows: Rows = []
     lost: Rows = []
     for case in meeting.cases:
-        examples = meeting.pairs(case, False)
+        examples = meeting.pairs(case, "evaluation")
         scores = freeze_sites(examples, meeting.patch, [sites for sites, _ in frozen], progress)
         rows += scores.rows([{"case": case, **describe(sites, kind)} for sites, kind in frozen])
         lost += costs(case, scores, frozen)
@@ -129,7 +130,7 @@ def costs(case: str, scores: Scores, frozen: Sequence[tuple[Sequence[Site], str]
 def rank(meeting: Meeting, layers: Sequence[int], progress: Progress) -> Ranked:
     """Attribution of all neurons of some layers, in each case."""
     scores = {
-        case: attribute(meeting.pairs(case, True), meeting.patch, layers, meeting.position, progress)
+        case: attribute(meeting.pairs(case, "fitting"), meeting.patch, layers, meeting.position, progress)
         for case in meeting.cases
     }
     return Ranked(tuple(layers), scores, {case: ranking(found, layers) for case, found in scores.items()})
@@ -173,7 +174,7 @@ def freeze_neurons(
             ({"frozen": "own", "draw": -1}, own[:TOP]),
             *(({"frozen": "random", "draw": draw}, places) for draw, places in enumerate(controls)),
         ]
-        examples = meeting.pairs(case, False)
+        examples = meeting.pairs(case, "evaluation")
         sets = [places for _, places in conditions]
         labels = [{"case": case, **label, "k": len(places)} for label, places in conditions]
         rows += freezing.freeze_neurons(examples, meeting.patch, sets, meeting.position, progress).rows(labels)

@@ -1,6 +1,5 @@
-"""What every search for a number's direction shares: its examples, the cloud beside it, patches along directions.
+"""What every search for a number's direction shares: the cloud beside it, patches along directions.
 
-- `recorded`: the evaluation or the fitting counterfactuals of a case.
 - `Cloud`: activations of many clean prompts at one site, their principal components (signed so that they rise with the
   number), and the tables that describe a direction in them.
 - `along`: swaps at one site, in full or along directions; several draws of a control count as one condition.
@@ -20,20 +19,17 @@ from numberline.engine.lab import Lab
 from numberline.engine.sites import Site
 from numberline.engine.subspace import Subspace
 from numberline.errors import NumberlineError
-from numberline.experiments.common.experiment import Context
 from numberline.methods import clouds
 from numberline.methods.draws import Draws
 from numberline.methods.pairs import Pairs
 from numberline.methods.pca import SHOWN, Components, principal_components
 from numberline.tasks.concept import Concept
-from numberline.tasks.counterfactuals import perturb, pool
-from numberline.tasks.pairs import CounterfactualPairs, record_pairs
+from numberline.tasks.counterfactuals import Hand
 from numberline.tasks.sampling import Row
 from numberline.tasks.scale import scaled
-from numberline.tasks.task import Task
 
 Rows = list[dict[str, Any]]
-EXAMPLES = ("evaluation", "fitting")
+EXAMPLES: tuple[Hand, ...] = ("evaluation", "fitting")
 
 
 @dataclass(frozen=True)
@@ -128,12 +124,6 @@ class Cloud:
             f"means_{self.name}": clouds.group_means(self.x - self.pca.mean, which).float(),
             f"projections_{self.name}": pad(torch.stack(coordinates, 1), (0, 1 + k - len(coordinates))).float(),
         }
-
-
-def recorded(lab: Lab, context: Context, task: Task, case: str, examples: str = "evaluation") -> CounterfactualPairs:
-    """The recorded evaluation or fitting examples of a case, for any task."""
-    split = pool(task, context.seed, context.sizes)
-    return record_pairs(lab, task, perturb(task, split.fitting if examples == "fitting" else split.evaluation, case))
 
 
 def along(pairs: Pairs, site: Site, directions: Mapping[str, Subspace | Sequence[Subspace] | None]) -> dict[str, Draws]:

@@ -27,6 +27,7 @@ from numberline.results.result import Result
 from numberline.seed import SEED
 from numberline.tasks.concept import Concept
 from numberline.tasks.concepts.whole_numbers import MAX
+from numberline.tasks.counterfactuals import Counterfactual
 from numberline.tasks.sizes import PAPER, Sizes
 
 __all__ = ["Context", "Experiment", "MissingError", "Result", "experiment"]
@@ -45,7 +46,8 @@ class MissingError(NumberlineError):
 class Context:
     """What an experiment is given beside the model. `progress` is told (done, total) in units of its own.
 
-    `roles` are the user's own choices of sites ({"number_layer": 13}), which stand above what a run finds.
+    `roles` are the user's own choices of sites ({"number_layer": 13}), which stand above what a run finds. `examples`
+    are the user's own counterfactuals, in place of sampled ones.
     """
 
     sizes: Sizes = PAPER
@@ -54,6 +56,7 @@ class Context:
     needs: Mapping[str, Result] = field(default_factory=dict)
     progress: Callable[[int, int], object] = lambda *_: None
     roles: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    examples: tuple[Counterfactual, ...] = ()
 
     def need(self, id: str) -> Result:
         """An earlier result; where it is missing itself, so is what builds on it."""

@@ -54,7 +54,7 @@ from numberline.methods import clouds, das
 from numberline.methods.draws import draw_rows
 from numberline.methods.intervals import mean
 from numberline.methods.pairs import Pairs
-from numberline.tasks.counterfactuals import CASE_ORDERS
+from numberline.tasks.counterfactuals import CASE_ORDERS, Hand
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 
@@ -65,7 +65,7 @@ MID = ("span", "full_mid", "span_y2", "full_mid_y2")
 SPANS = {"span": 3, "span_y2": 2}
 PAIR = ("v1", "v2", "v1_v2", "plane")
 
-CasePairs = Mapping[tuple[str, str], Pairs]
+CasePairs = Mapping[tuple[str, Hand], Pairs]
 
 
 @experiment("k3.directions", needs=("k3.trace", "k3.heads", *SPACE))
@@ -75,9 +75,7 @@ def directions(lab: Lab, context: Context) -> Result:
     number_layer = roles.require(context, "number_layer_k3").layer
     heads = [(role.layer, role.head) for role in carriers.values()]
     found = places(number_layer, heads[0], heads[1])
-    pairs_of = {
-        (case, kind): case_pairs(lab, context, case, kind == "fitting") for case in CASE_ORDERS for kind in EXAMPLES
-    }
+    pairs_of = {(case, kind): case_pairs(lab, context, case, kind) for case in CASE_ORDERS for kind in EXAMPLES}
     seen, attention = seen_at(lab, context, found, dict(zip(carriers, heads, strict=True)))
     pair = two_number_patches(lab, context)
     learned = sum(name != "v3" for name in found)

@@ -42,7 +42,7 @@ from numberline.experiments.three.space import solved
 from numberline.experiments.two.flag import fit_flags, patch_rows, separation, sign_flags
 from numberline.methods.clouds import read
 from numberline.methods.das import STEPS
-from numberline.tasks.counterfactuals import Order, Split, arrange, needed, pool
+from numberline.tasks.counterfactuals import Hand, Order, Split, arrange, needed, pool
 from numberline.tasks.layout import encode
 from numberline.tasks.pairs import record_pairs
 from numberline.tasks.populations import cloud
@@ -86,7 +86,10 @@ def measure(
         sites = {position: resid(layer).at(position) for position in decisive(k)}
         states = read(lab, encode(lab.tokenizer, task, operands.tolist()), list(sites.values()))
         for (position, order), x in zip(decisive(k).items(), states, strict=True):
-            hands = {"evaluation": split.evaluation, "fitting": split.fitting[:FITTING]}
+            hands: dict[Hand, tuple[tuple[int, ...], ...]] = {
+                "evaluation": split.evaluation,
+                "fitting": split.fitting[:FITTING],
+            }
             pairs_of = {name: record_pairs(lab, task, arrange(task, hand, order)) for name, hand in hands.items()}
             flags = {
                 "flag": fit_flags({position: pairs_of["fitting"]}, sites[position], steps, count)[position],

@@ -80,7 +80,7 @@ def meeting_of_three(lab: Lab, context: Context, space: ThreeSpace) -> Meeting:
         "y3",
         space.patches["span"],
         tuple(CASE_ORDERS),
-        lambda case, fitting: case_pairs(lab, context, case, fitting),
+        lambda case, hand: case_pairs(lab, context, case, hand),
     )
 
 

@@ -38,6 +38,7 @@ from numberline.methods.answers import batch_size
 from numberline.tasks.counterfactuals import (
     CASE_ORDERS,
     VALUE_ORDERS,
+    Hand,
     Order,
     Split,
     arrange,
@@ -158,20 +159,20 @@ def three_numbers(context: Context) -> Task:
 
 
 def split_of(context: Context) -> Split:
-    """The solved quadruples, for evaluation and for fitting."""
+    """The solved quadruples, dealt to the hands."""
     solved = context.tensor("k3.trace", "solved").bool().tolist()
     return pool(three_numbers(context), context.seed, context.sizes, solved)
 
 
-def case_pairs(lab: Lab, context: Context, case: str, fitting: bool = False) -> CounterfactualPairs:
-    """The recorded evaluation (or fitting) examples of a perturbation case."""
-    return ordered_pairs(lab, context, CASE_ORDERS[case], fitting)
+def case_pairs(lab: Lab, context: Context, case: str, hand: Hand = "evaluation") -> CounterfactualPairs:
+    """The recorded examples of a perturbation case."""
+    return ordered_pairs(lab, context, CASE_ORDERS[case], hand)
 
 
-def ordered_pairs(lab: Lab, context: Context, order: Order, fitting: bool = False) -> CounterfactualPairs:
-    """The recorded evaluation (or fitting) examples in any value order, a head group's for instance."""
+def ordered_pairs(lab: Lab, context: Context, order: Order, hand: Hand = "evaluation") -> CounterfactualPairs:
+    """The recorded examples in any value order, a head group's for instance."""
     split, task = split_of(context), three_numbers(context)
-    return record_pairs(lab, task, arrange(task, split.fitting if fitting else split.evaluation, order))
+    return record_pairs(lab, task, arrange(task, split.hand(hand), order))
 
 
 def spelled(order: Order) -> str:

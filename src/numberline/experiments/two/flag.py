@@ -57,6 +57,7 @@ from numberline.methods.intervals import wilson
 from numberline.methods.pairs import Pairs
 from numberline.methods.scores import score
 from numberline.results.cases import CASES
+from numberline.tasks.counterfactuals import Hand
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 
@@ -94,7 +95,7 @@ def measure(
 ) -> Result:
     """Fit at every candidate layer, choose one, evaluate."""
     count = context.meter(len(layers) * len(CASES) * steps)
-    fitting = {case: case_pairs(lab, context, case, fitting=True) for case in CASES}
+    fitting = {case: case_pairs(lab, context, case, "fitting") for case in CASES}
     evaluation = {case: case_pairs(lab, context, case) for case in CASES}
     fitted = {layer: fit_flags(fitting, resid(layer).at("y2"), steps, count) for layer in layers}
     rows = layer_rows(evaluation, fitted)
@@ -139,7 +140,7 @@ def layer_rows(pairs_of: Mapping[str, Pairs], fitted: Mapping[int, Flags]) -> li
 
 
 def patch_rows(
-    lab: Lab, context: Context, site: Site, flags: Flags, splits: Mapping[str, Mapping[str, Pairs]]
+    lab: Lab, context: Context, site: Site, flags: Flags, splits: Mapping[Hand, Mapping[str, Pairs]]
 ) -> list[dict[str, Any]]:
     """The flags in every case, the full-rank patch, and random directions."""
     drawn = random_subspaces(lab.network.d_model, 1, RANDOM_DRAWS, context.seed)

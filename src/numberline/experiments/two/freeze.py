@@ -41,7 +41,7 @@ def measure(lab: Lab, context: Context, space: SharedSpace) -> Result:
     frozen, lost = freeze_blocks(lab, meeting, count)
     injected: list[dict[str, Any]] = []
     for case in CASES:
-        examples = meeting.pairs(case, False)
+        examples = meeting.pairs(case, "evaluation")
         edits = [swapping_all([mlp(layer).at("y2") for layer in chosen])(examples) for chosen in mlps]
         injected += score(examples, edits, count).rows([{"case": case, "layers": list(each)} for each in mlps])
     roles = settle(lab, context, comparator_mlps(lost))
@@ -52,5 +52,5 @@ def measure(lab: Lab, context: Context, space: SharedSpace) -> Result:
 def meeting_of_two(lab: Lab, context: Context, space: SharedSpace) -> Meeting:
     """The (v1, v2) plane at y2."""
     return Meeting(
-        space.layer, "y2", space.patches["plane"], CASES, lambda case, fitting: case_pairs(lab, context, case, fitting)
+        space.layer, "y2", space.patches["plane"], CASES, lambda case, hand: case_pairs(lab, context, case, hand)
     )

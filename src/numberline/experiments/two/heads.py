@@ -22,7 +22,7 @@ from numberline.engine.lab import Lab
 from numberline.engine.sites import resid
 from numberline.experiments.common import role_rules, roles
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
-from numberline.experiments.two.patches import case_pairs as recorded
+from numberline.experiments.two.patches import case_pairs
 from numberline.methods.heads import sweep_heads
 
 Rows = list[dict[str, Any]]
@@ -34,7 +34,7 @@ def heads(lab: Lab, context: Context) -> Result:
     number_layer = roles.require(context, "number_layer").layer
     v2 = context.subspace("k2.number", "v2")
     layer = layer_after(lab, number_layer)
-    pairs = recorded(lab, context, "y1")
+    pairs = case_pairs(lab, context, "y1")
     count = context.meter((1 + 2 * lab.network.n_heads) * len(pairs))
     together = swap(resid(number_layer).at("y2"), pairs.clean, v2)
     swept = sweep_heads(pairs, layer, "y2", [together], alone=True, progress=count)

@@ -19,7 +19,8 @@ from torch import Tensor
 from numberline.engine.lab import Lab
 from numberline.engine.sites import resid
 from numberline.experiments.common import roles
-from numberline.experiments.common.directions import EXAMPLES, Cloud, Place, along, recorded
+from numberline.experiments.common.directions import EXAMPLES, Cloud, Place, along
+from numberline.experiments.common.examples import case_pairs
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.two.patches import RANDOM_DRAWS
 from numberline.methods import clouds, das
@@ -42,7 +43,7 @@ def layers(lab: Lab, context: Context) -> Result:
         for place, x in zip(places, clouds.read(lab, prompts, [place.site for place in places]), strict=True)
     ]
     at_y1, at_y2 = found[0::2], found[1::2]
-    pairs_of = {(case, kind): recorded(lab, context, task, case, kind) for case in task.operands for kind in EXAMPLES}
+    pairs_of = {(case, kind): case_pairs(lab, context, task, case, kind) for case in task.operands for kind in EXAMPLES}
     fitting = pairs_of["y1", "fitting"]
     patched = (last + 1) * (5 + 2 * RANDOM_DRAWS) * (sizes.evaluation + sizes.fitting)
     random = das.random_subspaces(lab.network.d_model, 1, RANDOM_DRAWS, context.seed)

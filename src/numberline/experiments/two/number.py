@@ -41,14 +41,17 @@ from numberline.engine.lab import Lab
 from numberline.engine.sites import Site, resid
 from numberline.engine.subspace import Subspace
 from numberline.experiments.common import role_rules, roles
-from numberline.experiments.common.directions import EXAMPLES, Cloud, Place, Rows, along, cosines, recorded
+from numberline.experiments.common.directions import EXAMPLES, Cloud, Place, Rows, along, cosines
+from numberline.experiments.common.examples import case_pairs
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.two.patches import RANDOM_DRAWS
 from numberline.methods import clouds, das
 from numberline.methods.draws import draw_rows
 from numberline.methods.pairs import Pairs
 from numberline.methods.scores import score
+from numberline.tasks.counterfactuals import Hand
 from numberline.tasks.layout import encode
+from numberline.tasks.pairs import CounterfactualPairs
 from numberline.tasks.populations import cloud
 from numberline.tasks.task import Task
 
@@ -73,8 +76,11 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
         Cloud.of(lab, place, x, operands)
         for place, x in zip((first, second), clouds.read(lab, prompts, [first.site, second.site]), strict=True)
     )
-    pairs_of = {(case, kind): recorded(lab, context, task, case, kind) for case in task.operands for kind in EXAMPLES}
-    few = {"evaluation": pairs_of["y1", "evaluation"], "fitting": pairs_of["y1", "fitting"].part(slice(0, FEW))}
+    pairs_of = {(case, kind): case_pairs(lab, context, task, case, kind) for case in task.operands for kind in EXAMPLES}
+    few: dict[Hand, CounterfactualPairs] = {
+        "evaluation": pairs_of["y1", "evaluation"],
+        "fitting": pairs_of["y1", "fitting"].part(slice(0, FEW)),
+    }
     steps = das.STEPS * (2 * context.sizes.fitting + len(few["fitting"]))
     patched = (7 + 2 * RANDOM_DRAWS) * (context.sizes.evaluation + context.sizes.fitting)
     count = context.meter(steps + patched + sum(map(len, few.values())))

@@ -26,11 +26,12 @@ from numberline.engine.edits import Edit, swap
 from numberline.engine.lab import Lab
 from numberline.engine.sites import Site, head, mid, resid
 from numberline.engine.subspace import Subspace
+from numberline.experiments.common import examples
 from numberline.experiments.common.experiment import Context, MissingError
 from numberline.experiments.common.roles import require
 from numberline.methods.pairs import Pairs
-from numberline.tasks.counterfactuals import perturb, pool
-from numberline.tasks.pairs import CounterfactualPairs, record_pairs
+from numberline.tasks.counterfactuals import Hand
+from numberline.tasks.pairs import CounterfactualPairs
 from numberline.tasks.task import Task
 
 Patch = Callable[[Pairs], list[Edit]]
@@ -120,11 +121,9 @@ def two_numbers(context: Context) -> Task:
     return Task(context.concept)
 
 
-def case_pairs(lab: Lab, context: Context, case: str, fitting: bool = False) -> CounterfactualPairs:
-    """The recorded evaluation (or fitting) examples of a perturbation case."""
-    task = two_numbers(context)
-    split = pool(task, context.seed, context.sizes)
-    return record_pairs(lab, task, perturb(task, split.fitting if fitting else split.evaluation, case))
+def case_pairs(lab: Lab, context: Context, case: str, hand: Hand = "evaluation") -> CounterfactualPairs:
+    """The recorded examples of a perturbation case, with two numbers."""
+    return examples.case_pairs(lab, context, two_numbers(context), case, hand)
 
 
 def space_of(lab: Lab, context: Context) -> SharedSpace:

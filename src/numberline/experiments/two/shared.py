@@ -87,7 +87,7 @@ def patch_rows(lab: Lab, context: Context, space: SharedSpace) -> list[dict[str,
     rows = []
     for case in CASES:
         for split in ("evaluation", "fitting"):
-            examples = case_pairs(lab, context, case, fitting=split == "fitting")
+            examples = case_pairs(lab, context, case, split)
             conditions = {name: [patch(examples) for patch in draws] for name, draws in patches.items()}
             rows += draw_rows(examples, conditions, {"case": case, "examples": split}, count)
     return rows

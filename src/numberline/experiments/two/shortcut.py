@@ -24,7 +24,8 @@ from numberline.engine.lab import Lab
 from numberline.engine.sites import resid
 from numberline.engine.subspace import Subspace
 from numberline.experiments.common import roles
-from numberline.experiments.common.directions import EXAMPLES, Cloud, Place, along, recorded
+from numberline.experiments.common.directions import EXAMPLES, Cloud, Place, along
+from numberline.experiments.common.examples import case_pairs
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.two.patches import RANDOM_DRAWS
 from numberline.methods import clouds, das
@@ -40,7 +41,7 @@ def shortcut(lab: Lab, context: Context) -> Result:
     place = Place("y2", resid(roles.require(context, "number_layer").layer).at("y2"))
     v2 = context.subspace("k2.number", "v2")
     task, sizes = Task(context.concept), context.sizes
-    pairs_of = {kind: recorded(lab, context, task, "y2", kind) for kind in EXAMPLES}
+    pairs_of = {kind: case_pairs(lab, context, task, "y2", kind) for kind in EXAMPLES}
     conditions = 3 + RANDOM_DRAWS
     count = context.meter(das.STEPS * sizes.fitting + conditions * (sizes.evaluation + sizes.fitting))
     (fit,) = das.fit_with_restart(

@@ -19,7 +19,7 @@ from typing import Any
 from numberline.engine.lab import Lab
 from numberline.experiments.common import role_rules, roles
 from numberline.experiments.common.experiment import Context, Result, experiment
-from numberline.experiments.two.patches import case_pairs as recorded
+from numberline.experiments.two.patches import case_pairs
 from numberline.methods.intervals import mean
 from numberline.methods.pairs import Pairs
 from numberline.methods.trace import question_tokens
@@ -30,7 +30,7 @@ from numberline.results.cases import CASES
 @experiment("k2.trace")
 def trace(lab: Lab, context: Context) -> Result:
     """Where is each of two operands held, layer by layer and token by token?"""
-    pairs_of = {case: recorded(lab, context, case) for case in CASES}
+    pairs_of = {case: case_pairs(lab, context, case) for case in CASES}
     rows = traced(lab, context, pairs_of)
     found = roles.settle(lab, context, role_rules.number_layer(rows), role_rules.readout_layer(rows))
     scale = [{"case": case, **mean(pairs.scale).columns} for case, pairs in pairs_of.items()]

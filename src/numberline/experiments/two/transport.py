@@ -32,7 +32,8 @@ from numberline.engine.prompts import Prompts
 from numberline.engine.sites import head, mid, pattern
 from numberline.engine.subspace import Subspace
 from numberline.experiments.common import roles
-from numberline.experiments.common.directions import EXAMPLES, Cloud, Place, along, recorded
+from numberline.experiments.common.directions import EXAMPLES, Cloud, Place, along
+from numberline.experiments.common.examples import case_pairs
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.two.patches import RANDOM_DRAWS
 from numberline.methods import clouds, das
@@ -50,7 +51,7 @@ def transport(lab: Lab, context: Context) -> Result:
     role = roles.require(context, "transport_head")
     place = Place("y1", head(role.layer, role.head).at("y2"))
     task, sizes = Task(context.concept), context.sizes
-    pairs_of = {kind: recorded(lab, context, task, "y1", kind) for kind in EXAMPLES}
+    pairs_of = {kind: case_pairs(lab, context, task, "y1", kind) for kind in EXAMPLES}
     count = context.meter(das.STEPS * sizes.fitting + (4 + 2 * RANDOM_DRAWS) * (sizes.evaluation + sizes.fitting))
     (fit,) = das.fit_with_restart(
         [pairs_of["fitting"]], place.site, context.seed, progress=lambda done: count(done * sizes.fitting)
