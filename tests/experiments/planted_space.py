@@ -22,7 +22,15 @@ from numberline.tasks.counterfactuals import needed
 from numberline.tasks.sizes import Sizes
 
 SMALL = replace(
-    QUICK, evaluation=50, fitting=16, number_cloud=200, shared_cloud=300, edge_cloud=120, dose_prompts=8, field_stride=6
+    QUICK,
+    evaluation=50,
+    fitting=16,
+    choosing=4,
+    number_cloud=200,
+    shared_cloud=300,
+    edge_cloud=120,
+    dose_prompts=8,
+    field_stride=6,
 )
 CONTEXT = Context(SMALL)
 

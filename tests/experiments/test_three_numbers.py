@@ -95,9 +95,9 @@ def test_the_number_layer_of_three_follows_that_of_two_within_the_noise():
 def test_the_users_number_layer_holds_for_three_operands_too():
     lab = lab_and_truth()[0]
     own = role_rules.number_layer_k3(trace({"y1": 0.8}, {"y1": 0.7}, {"y2": 0.9}, {"last": 1.0}), None)
-    for chosen, expected in (({"number_layer": (3,)}, [3]), ({"number_layer": (3,), "number_layer_k3": (2,)}, [2])):
-        (row,) = roles.settle(lab, Context(roles=chosen), own)
-        assert (row["name"], row["value"], row["source"]) == ("number_layer_k3", expected, "the user")
+    for chosen, expected in (({"number_layer": (3,)}, (3,)), ({"number_layer": (3,), "number_layer_k3": (2,)}, (2,))):
+        (role,) = roles.settle(lab, Context(roles=chosen), own)
+        assert (role.name, role.value, role.source) == ("number_layer_k3", expected, "the user")
     assert roles.parse("number_layer_k3=13") == ("number_layer_k3", (13,))
 
 
