@@ -135,7 +135,7 @@ def _make(path: Path, label: str) -> tuple[str, str, str]:
 
 @lru_cache(maxsize=1)
 def _view(path: Path) -> RunView:
-    """A run's view, read once by each process."""
+    """A run as a report sees it, read once by each process."""
     return RunView(RunFolder.open(path))
 
 

@@ -1,4 +1,4 @@
-"""What was run, and which roles were found? The view that captions, diagrams and tables name.
+"""What was run, and which roles were found? What captions, diagrams and tables say of a run, in words.
 
 Everything comes from the run's folder. A role that was not found, or not looked for, is said so in words.
 """
@@ -17,7 +17,7 @@ from numberline.results.table import NotMeasuredError
 
 @dataclass(frozen=True)
 class RunView:
-    """A run's view."""
+    """A run as a report sees it."""
 
     run: RunFolder
 

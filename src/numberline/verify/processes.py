@@ -19,7 +19,7 @@ from numberline.verify.cases import Case, verify
 from numberline.verify.check import Check
 
 
-class Silent:
+class SilentWatcher:
     """Watches a run and says nothing."""
 
     def started(self, experiment: Experiment) -> None:
@@ -52,4 +52,4 @@ def _begin() -> None:
 
 
 def _one(case: Case, out: Path, size: str, left_out: Sequence[str]) -> tuple[Case, list[Check]]:
-    return case, verify(case, out, size, Silent(), left_out)
+    return case, verify(case, out, size, SilentWatcher(), left_out)
