@@ -17,6 +17,7 @@ from transformers import Qwen2Config, Qwen2ForCausalLM
 import numberline as nl
 from numberline.report.registry import FIGURES
 from numberline.report.view import RunView
+from numberline.runs.run import Run, Settings
 from numberline.tasks import Task, concept_of
 
 DECLARED = '''
@@ -103,3 +104,17 @@ def test_a_declaration_in_one_file_is_run_to_a_page_in_its_own_words(run):
     assert "months have no digits" in said["the page"]
     assert "linear_fits" in folder.result("k2.number").tables
     assert "log_fits" not in folder.result("k2.number").tables
+
+
+def test_a_changed_declaration_makes_other_results(tmp_path):
+    file = tmp_path / "months.py"
+
+    def digests(declared: str) -> dict[str, str]:
+        file.write_text(declared)
+        return Run(lab, nl.RunFolder(tmp_path / "run"), Settings(task=str(file)))._digests()
+
+    lab = nl.load("tiny")
+    first = digests(DECLARED)
+    assert digests(DECLARED.replace("import calendar", "import calendar  # of the library")) == first
+    changed = digests(DECLARED.replace('"The later of"', '"Later, of"'))
+    assert not set(changed.values()) & set(first.values())

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from numberline import Context, Result, experiment, load
 from numberline.errors import NumberlineError, TooFewError
 from numberline.tasks import (
     MAX,
@@ -144,3 +145,23 @@ def test_few_values_make_small_populations():
     assert (sizes.dose_window, field_values(Task(concept), sizes.field_stride)) == (0, tuple(range(7)))
     with pytest.raises(TooFewError, match="only 21 exist"):
         pool(Task(concept, k=4), sizes=sizes)
+
+
+def test_the_lesser_value_may_win():
+    earlier = weekdays(sign=-1, pair=Sentence("The earlier of", ("Tuesday", "Friday")))
+    assert Task(earlier).answer((3, 1)) == 1
+    assert Task(earlier).prompt((3, 1)).endswith("The earlier of Tuesday and Friday is Tuesday. The earlier of "
+                                                  "Thursday and Tuesday is ")  # fmt: skip
+    assert all(a < b < r for a, b, r in pool(Task(earlier), sizes=within(QUICK, earlier)).evaluation)
+
+
+def test_an_experiment_that_finds_too_few_values_says_so():
+    @experiment("demo.few")
+    def few(lab, context):
+        """Are there many?"""
+        return Result.of({}, n=len(pool(Task(context.concept, k=4), sizes=context.sizes).evaluation))
+
+    found = few(load(), Context(within(PAPER, weekdays()), concept=weekdays()))
+    assert (
+        found.missing == "33 tuples of 5 values more than 0 apart were asked for but only 21 exist: ask for at most 21"
+    )
