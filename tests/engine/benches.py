@@ -5,6 +5,7 @@ from functools import cache
 from types import MethodType
 
 import torch
+from architectures import CONFIGS, UNKNOWN
 from oracle import Oracle
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
@@ -15,50 +16,6 @@ from numberline.engine.recording import Recording
 from numberline.models.catalogue import BUILT_IN
 from numberline.tasks.layout import encode
 from numberline.tasks.task import Task
-
-SMALL = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
-GROUPED = {**SMALL, "num_key_value_heads": 2}
-# Every peculiarity is switched on: biases, windows shorter than the prompt, soft-capping, layers without rotation.
-CONFIGS = {
-    "qwen2": {**GROUPED, "use_sliding_window": True, "sliding_window": 9, "max_window_layers": 2},
-    "llama": {**GROUPED, "attention_bias": True, "mlp_bias": True},
-    "mistral": {**GROUPED, "sliding_window": 11, "head_dim": 12},
-    "smollm3": {**GROUPED, "no_rope_layers": [1, 0, 1]},
-    "qwen3": {**GROUPED, "head_dim": 16},
-    "gemma2": {
-        **GROUPED, "head_dim": 16, "sliding_window": 10, "attn_logit_softcapping": 2.0, "final_logit_softcapping": 3.0,
-    },
-    "gemma3_text": {
-        **GROUPED, "head_dim": 16, "sliding_window": 10,
-        "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
-    },
-    "olmo2": GROUPED,
-    "phi3": {**GROUPED, "sliding_window": 11},
-    "granite": {
-        **GROUPED, "embedding_multiplier": 3.0, "attention_multiplier": 0.3, "residual_multiplier": 0.6,
-        "logits_scaling": 4.0, "mlp_bias": True,
-    },
-    "cohere": {**GROUPED, "use_qk_norm": True, "logit_scale": 0.3, "attention_bias": True},
-    "cohere2": {**GROUPED, "sliding_window": 10, "logit_scale": 0.3},
-    "arcee": {**GROUPED, "mlp_bias": True},
-    "starcoder2": {**GROUPED, "sliding_window": 9},
-    "phi": {**GROUPED, "qk_layernorm": True, "partial_rotary_factor": 0.5},
-    "gpt_neox": {**SMALL, "use_parallel_residual": True},
-    "gpt_neox-sequential": {**SMALL, "use_parallel_residual": False},
-    "gpt2": {"n_embd": 32, "n_layer": 3, "n_head": 4, "n_inner": 48, "scale_attn_by_inverse_layer_idx": True},
-}  # fmt: skip
-
-# Architectures that have no row of their own, and the row that each is proven to have.
-UNKNOWN = {
-    "olmo": ("llama", {**GROUPED, "clip_qkv": 0.7}),
-    "helium": ("llama", {**GROUPED, "head_dim": 8}),
-    "stablelm": ("llama", {**GROUPED, "use_qkv_bias": True, "qk_layernorm": True}),
-    "stablelm-parallel": ("cohere", {**GROUPED, "use_parallel_residual": True}),
-    "glm": ("phi3", {**GROUPED, "head_dim": 8, "attention_bias": True}),
-    "olmo3": ("olmo2", {**GROUPED, "sliding_window": 9}),
-    "exaone4": ("olmo2", {**GROUPED, "sliding_window": 9, "sliding_window_pattern": 2}),
-    "nemotron": ("ungated", {**GROUPED, "head_dim": 8}),
-}
 
 
 @dataclass

@@ -4,7 +4,8 @@ import pytest
 import torch
 import transformers.models.cohere.modeling_cohere as cohere
 import transformers.models.cohere2.modeling_cohere2 as cohere2
-from benches import CONFIGS, Bench, cached_bench
+from architectures import CONFIGS
+from benches import Bench, cached_bench
 
 CASES = [(family, dtype) for family in CONFIGS for dtype in (torch.float64, torch.float32)]
 

@@ -1,7 +1,7 @@
 """The oracle: a plain full forward pass with torch hooks, as simple as it can be written.
 
-It knows nothing of the engine: it has its own table of module names, runs every token of every layer every time, and
-an edit is a Python function on the activation at some tokens. Slow and obviously right.
+It knows nothing of the engine: it has its own table of module names (`architectures.py`), runs every token of every
+layer every time, and an edit is a Python function on the activation at some tokens. Slow and obviously right.
 """
 
 from collections.abc import Callable
@@ -9,31 +9,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from architectures import LLAMA, NAMES
+from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
-
-
-@dataclass(frozen=True)
-class Names:
-    blocks: str
-    attention_out: str  # the attention's output projection
-    mlp_down: str  # the MLP's down-projection
-    attention_write: str  # the module whose output is added to the residual stream after attention
-    mlp_write: str  # … and after the MLP
-
-
-LLAMA = Names("model.layers", "self_attn.o_proj", "mlp.down_proj", "self_attn.o_proj", "mlp")
-SANDWICH = Names(
-    "model.layers", "self_attn.o_proj", "mlp.down_proj", "post_attention_layernorm", "post_feedforward_layernorm"
-)
-NEOX = Names("gpt_neox.layers", "attention.dense", "mlp.dense_4h_to_h", "attention.dense", "mlp")
-GPT2 = Names("transformer.h", "attn.c_proj", "mlp.c_proj", "attn.c_proj", "mlp")
-STARCODER = Names("model.layers", "self_attn.o_proj", "mlp.c_proj", "self_attn.o_proj", "mlp")
-PHI = Names("model.layers", "self_attn.dense", "mlp.fc2", "self_attn.dense", "mlp")
-NAMES = {
-    "gemma2": SANDWICH, "gemma3_text": SANDWICH, "olmo2": SANDWICH, "gpt_neox": NEOX, "gpt2": GPT2,
-    "starcoder2": STARCODER, "phi": PHI, "olmo3": SANDWICH, "exaone4": SANDWICH,
-}  # fmt: skip
 
 
 @dataclass
@@ -48,7 +26,11 @@ class OracleEdit:
 
 
 class Oracle:
+    KINDS = ("head", "attn", "mid", "neurons", "mlp", "resid")
+
     def __init__(self, model) -> None:
+        # More kinds: what goes into, or comes out of, one module of every layer.
+        self.others: dict[str, tuple[list[nn.Module], bool]] = {}
         self.model = model
         self.names = NAMES.get(model.config.model_type, LLAMA)
         self.blocks = model.get_submodule(self.names.blocks)
@@ -144,5 +126,11 @@ class Oracle:
             block.get_submodule(self.names.mlp_write).register_forward_hook(after_mlp),
             block.register_forward_hook(leave),
         ]
+        for kind, (modules, output) in self.others.items():
+            if output:
+                hook = modules[layer].register_forward_hook(lambda _, __, out, kind=kind: edited(kind, out))
+            else:
+                hook = modules[layer].register_forward_pre_hook(lambda _, args, kind=kind: (edited(kind, args[0]),))
+            handles.append(hook)
         for handle in handles:
             stack.callback(handle.remove)

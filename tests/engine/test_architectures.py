@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from benches import CONFIGS, SMALL, UNKNOWN, Bench, bench, small_model
+from architectures import CONFIGS, SMALL, UNKNOWN
+from benches import Bench, bench, small_model
 from oracle import OracleEdit
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 

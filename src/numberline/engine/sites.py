@@ -64,6 +64,11 @@ class Activation:
     output: bool = False
     always: bool = False
 
+    @property
+    def shared(self) -> bool:
+        """Whether others may hold the same tensor, as the residual stream is an MLP's input where there is no norm."""
+        return self.module is not None and not self.output
+
 
 def _chosen(_: Network, __: int, index: Index, found: Tensor) -> Tensor:
     return found[..., list(index)] if index else found

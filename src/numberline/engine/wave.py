@@ -223,14 +223,14 @@ class WaveTap:
             yield self.wave.active[place], rows, slice(first + low - place * n, first + high - place * n)
 
     def _change(self, name: str, value: Tensor) -> Tensor:
-        copied = not torch.is_grad_enabled()
+        copied = False
         for number, rows, examples in self._conditions():
             for change in self.wave.conditions[number].changes:
                 site = change.edit.site
                 columns = [self.tokens.index(token) for token in change.tokens if token in self.tokens]
                 if site.layer != self.layer or site.kind.shown.name != name or not columns:
                     continue
-                if not copied:
+                if not copied and (torch.is_grad_enabled() or site.kind.shown.shared):
                     value, copied = value.clone(), True
                 target = self.wave.target(change, examples)
                 if target is not None and target.shape[1] > 1:

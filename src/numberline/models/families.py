@@ -9,8 +9,8 @@ A row says what these modules are called, which of the four norms exist, whether
 numbers of the model's config multiply embeddings, what is added (r) and logits. `numberline.models.network` resolves a
 row on a loaded model; the modules are Hugging Face's own and do all the computing, only the two additions are ours.
 
-Adding a family: a row keyed by the config's `model_type`, and a small configuration in the tests (tests/engine/
-benches.py). A model whose type has no row is tried with every row here, in order, and accepted when one is proven on it
+Adding a family: a row keyed by the config's `model_type`, and a small configuration in tests/engine/architectures.py. A
+model whose type has no row is tried with every row here, in order, and accepted when one is proven on it
 (`numberline.engine.loading`).
 """
 
