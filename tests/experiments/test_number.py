@@ -124,6 +124,18 @@ def test_the_first_component_is_a_decoy_at_y1_and_the_line_at_y2():
     assert found.subspaces["u"].provenance["model"] == lab_and_truth()[0].loaded.fingerprint
 
 
+@pytest.mark.parametrize("model", ["planted", "tiny"])
+def test_the_number_rises_along_a_direction_of_a_curve(model):
+    found = result(model, "k2.number")
+    gain = {row["position"]: row for row in found.rows("curvature") if row["of"] == "gain"}
+    assert set(gain) == {"y1", "y2"}
+    assert 0.05 < gain["y1"]["lo"] < gain["y1"]["mean"] < gain["y1"]["hi"]
+    rising = {(row["position"], row["direction"]): row for row in found.rows("monotone")}
+    assert set(rising) == {("y1", "u"), ("y2", "v2"), *((y, f"pc{i}") for y in ("y1", "y2") for i in (1, 2, 3))}
+    assert rising["y2", "v2"]["lo"] > 0.9
+    assert rising["y2", "v2"]["n"] == len(found.tensors["values_y2"])
+
+
 def test_probes_read_the_numbers_where_they_are_and_nowhere_before():
     found, truth = result("planted", "k2.probes"), lab_and_truth()[1]
     best = {(row["target"], row["layer"], row["position"]): row["mean"] for row in found.rows("probes")}

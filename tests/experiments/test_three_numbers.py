@@ -13,7 +13,7 @@ from test_roles import trace
 from numberline import load
 from numberline.engine.lab import Lab
 from numberline.experiments.common import role_rules, roles
-from numberline.experiments.common.directions import EXAMPLES
+from numberline.experiments.common.directions import EXAMPLES, monotone
 from numberline.experiments.common.experiment import Context, Experiment, MissingError, Result
 from numberline.experiments.three import directions as k3_directions
 from numberline.experiments.three import heads as k3_heads
@@ -115,12 +115,12 @@ def test_heads_are_ranked_by_what_they_add_in_any_order():
 
 
 def test_monotone_is_the_rank_correlation_of_the_means():
-    rows = [{"direction": "v3", "value": y, "mean": y**3} for y in range(10, 20)]
-    rows += [{"direction": "u1", "value": y, "mean": -y} for y in range(10, 20)]
-    found = {row["direction"]: row for row in k3_directions.monotone(rows)}
-    assert found["v3"]["correlation"] == pytest.approx(1.0)
-    assert found["u1"]["correlation"] == pytest.approx(-1.0)
-    assert (found["v3"]["carries"], found["v3"]["values"]) == ("y3", 10)
+    rows = [{"position": "y3", "direction": "v3", "value": y, "mean": y**3} for y in range(10, 20)]
+    rows += [{"position": "y1", "direction": "u1", "value": y, "mean": -y} for y in range(10, 20)]
+    found = {(row["position"], row["direction"]): row for row in monotone(rows)}
+    assert found["y3", "v3"]["mean"] == pytest.approx(1.0)
+    assert found["y1", "u1"]["mean"] == pytest.approx(-1.0)
+    assert found["y3", "v3"]["n"] == 10
     assert rank_correlation(torch.tensor([1.0, 2, 3, 4]), torch.tensor([2.0, 1, 4, 3])) == pytest.approx(0.6)
 
 
@@ -232,7 +232,7 @@ def test_the_directions_of_tiny():
     for name in ("u1", "u2", "v1", "v2", "v3", "w1"):
         assert np.linalg.norm(tensors[name]) == pytest.approx(1, abs=1e-4)
         assert np.array_equal(found.subspaces[f"k3_{name}"].basis[:, 0], tensors[name])
-    rising = {row["direction"]: row["correlation"] for row in found.rows("monotone")}
+    rising = {row["direction"]: row["mean"] for row in found.rows("monotone")}
     assert min(rising["u1"], rising["u2"], rising["v3"]) > 0.9
     needs = {need: result("tiny", need) for need in ("k3.trace", "k3.heads", "k3.directions")}
     space = space_of_three(tiny(), Context(FEW, needs=needs))

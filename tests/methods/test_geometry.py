@@ -5,10 +5,12 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+from scipy.stats import spearmanr
 from sklearn.decomposition import PCA
 from sklearn.linear_model import Ridge, RidgeClassifierCV, RidgeCV
 
 from numberline.methods import clouds
+from numberline.methods.intervals import from_resamples, resamples
 from numberline.methods.pca import principal_components
 from numberline.methods.probes import PENALTIES, accuracy, r2, ridge
 
@@ -103,3 +105,35 @@ def test_values_bins_and_fits():
     assert clouds.explained(components.flip(0).roll(7), which) < 1.0
     means = clouds.group_means(torch.stack([components, -components], 1), which)
     assert torch.allclose(means[:, 0], -means[:, 1])
+
+
+def test_a_monotone_component_and_how_sure_that_is():
+    values = torch.arange(10.0, 100.0).double()
+    noise = torch.randn(90, generator=torch.Generator().manual_seed(0)).double()
+    for means in (values.log(), values**3, -1 / values):
+        found = clouds.monotone(values, means)
+        assert (found.mean, found.lo, found.hi, found.n) == (
+            pytest.approx(1.0),
+            pytest.approx(1.0),
+            pytest.approx(1.0),
+            90,
+        )
+    assert clouds.monotone(values, -values).hi == pytest.approx(-1.0)
+    loose = clouds.monotone(values, values + 20 * noise)
+    assert 0.7 < loose.lo < loose.mean < loose.hi < 0.95
+    few = clouds.monotone(values[::9], (values + 20 * noise)[::9])
+    assert few.hi - few.lo > 2 * (loose.hi - loose.lo)
+    bent = clouds.monotone(values, (values - 55).abs())
+    assert bent.hi < 0.5
+
+
+def test_the_rank_correlation_of_a_resample_is_scipys():
+    generator = torch.Generator().manual_seed(3)
+    x, y = torch.randn(2, 20, generator=generator).double()
+    weights = (resamples(20) * 20).round().long()
+    other = [float(spearmanr(x.repeat_interleave(each), y.repeat_interleave(each)).statistic) for each in weights]
+    found = from_resamples(0.0, torch.tensor(other).double(), 20)
+    mine = clouds.monotone(x, y)
+    assert (mine.lo, mine.hi) == pytest.approx((found.lo, found.hi))
+    ranks = [clouds._ranks(each, weights[:1].double())[0].repeat_interleave(weights[0]) for each in (x, y)]
+    assert float(torch.corrcoef(torch.stack(ranks))[0, 1]) == pytest.approx(other[0])

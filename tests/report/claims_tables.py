@@ -131,7 +131,7 @@ def good() -> dict[str, Result]:
         },
         "k3.trace": {"trace": trace(CASES3, "y3")},
         "k3.directions": {
-            "monotone": [{"direction": f"v{i}", "correlation": 0.99, "values": 90} for i in (1, 2, 3)],
+            "monotone": [{"direction": f"v{i}", **score(0.99, n=90)} for i in (1, 2, 3)],
             "patches": [
                 row
                 for case in CASES3
@@ -220,7 +220,7 @@ SPOILED: Mapping[str, tuple[str, list[tuple[str, str, Change]]]] = {
     "random flags do it": ("flag", [("k2.flag", "patches", when(to(0.5), "iia", condition="random"))]),
     "v2 rises and falls": (
         "three-linear",
-        [("k3.directions", "monotone", lambda row: {"correlation": 0.2} if row["direction"] == "v2" else {})],
+        [("k3.directions", "monotone", when(to(0.2), "", direction="v2"))],
     ),
     "no v2": ("three-linear", [("k3.directions", "patches", when(to(0.2), condition="v2", case="y2"))]),
     "v3 is not its own": ("three-linear", [("k3.directions", "patches", when(to(0.7), condition="v3", case="y1"))]),

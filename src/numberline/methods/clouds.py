@@ -1,6 +1,7 @@
 """What do many clean prompts look like at a few sites? Activations over a cloud; prompts that begin alike share a run.
 
-`by_value` and `line_fit` summarize a component of them against the value that it should carry.
+`by_value` and `line_fit` summarize a component of them against the value that it should carry; `monotone` says how
+nearly the means by value rise with it.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from torch import Tensor
 from numberline.engine.lab import Lab
 from numberline.engine.prompts import Prompts
 from numberline.engine.sites import Site
-from numberline.methods.intervals import mean
+from numberline.methods.intervals import Estimate, from_resamples, mean, resamples
 
 
 def read(
@@ -72,3 +73,20 @@ def rank_correlation(x: Float[Tensor, " n"], y: Float[Tensor, " n"]) -> float:
     """Spearman's: the correlation of the ranks (equal values are ranked in the order given)."""
     ranks = torch.stack([values.argsort(stable=True).argsort() for values in (x, y)]).double()
     return float(torch.corrcoef(ranks)[0, 1])
+
+
+def monotone(values: Float[Tensor, " n"], means: Float[Tensor, " n"]) -> Estimate:
+    """The rank correlation of means with their values; the interval is over values, drawn again."""
+    weights = resamples(len(values)) * len(values)
+    x, y = (_ranks(each, weights) for each in (values, means))
+    x, y = (each - (weights * each).sum(1, keepdim=True) / weights.sum(1, keepdim=True) for each in (x, y))
+    drawn = (weights * x * y).sum(1) / ((weights * x * x).sum(1) * (weights * y * y).sum(1)).sqrt()
+    return from_resamples(rank_correlation(values, means), drawn, len(values))
+
+
+def _ranks(x: Float[Tensor, " n"], weights: Float[Tensor, "resamples n"]) -> Float[Tensor, "resamples n"]:
+    """The rank of each example in samples that hold it as often as its weight says: equals share their mean rank."""
+    order = x.argsort(stable=True)
+    last = torch.empty_like(weights)
+    last[:, order] = weights[:, order].cumsum(1)
+    return last - (weights - 1) / 2

@@ -19,8 +19,7 @@ def over_directions(
 
 def monotone(name: str, _: str, evidence: Evidence) -> Quantity:
     """The rank correlation of the mean component with the number."""
-    (row,) = evidence.rows("k3.directions", "monotone", direction=name)
-    return Quantity.point(row["correlation"], int(row["values"]))
+    return evidence.one("k3.directions", "monotone", direction=name)
 
 
 def recovery(condition: str, case: str, evidence: Evidence) -> Quantity:

@@ -19,7 +19,7 @@ from numberline.engine.lab import Lab
 from numberline.engine.sites import Site
 from numberline.engine.subspace import Subspace
 from numberline.errors import NumberlineError
-from numberline.methods import clouds
+from numberline.methods import clouds, curvature
 from numberline.methods.draws import Draws
 from numberline.methods.pairs import Pairs
 from numberline.methods.pca import SHOWN, Components, principal_components
@@ -109,6 +109,14 @@ class Cloud:
             for name, share, cumulative in rows
         ]
 
+    def curvature(self, width: int = 1) -> Rows:
+        """What a curve in number order explains beyond a line; nothing where there are too few values to tell."""
+        values, which = clouds.groups(self.numbers, width)
+        if len(values) < curvature.LEAST:
+            return []
+        found = curvature.curvature(clouds.group_means(self.x, which), values)
+        return [{"position": self.name, "of": name, **estimate.columns} for name, estimate in found.items()]
+
     def tensors(self, learned: Subspace, k: int, width: int = 1) -> dict[str, Tensor]:
         """What figures draw: components, per-value means relative to the mean, coordinates on `learned`, pc1 … pck.
 
@@ -124,6 +132,21 @@ class Cloud:
             f"means_{self.name}": clouds.group_means(self.x - self.pca.mean, which).float(),
             f"projections_{self.name}": pad(torch.stack(coordinates, 1), (0, 1 + k - len(coordinates))).float(),
         }
+
+
+def monotone(components: Rows) -> Rows:
+    """How nearly each direction's per-value means rise with the number: their rank correlation with it."""
+    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for row in components:
+        found.setdefault((row["position"], row["direction"]), []).append((row["value"], row["mean"]))
+    return [
+        {
+            "position": position,
+            "direction": name,
+            **clouds.monotone(*torch.tensor(pairs, dtype=torch.float64).unbind(1)).columns,
+        }
+        for (position, name), pairs in found.items()
+    ]
 
 
 def along(pairs: Pairs, site: Site, directions: Mapping[str, Subspace | Sequence[Subspace] | None]) -> dict[str, Draws]:

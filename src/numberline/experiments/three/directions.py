@@ -27,7 +27,8 @@ Tables
 - `specificity`: direction, carries, case, metric ("pr", "pooled"), mean, se, n, lo, hi, own (whether the case perturbs
   its number): the evaluation rows of `patches` that are about one direction.
 - `components`, `log_fits`, `variance` (with a column cloud: whose site it is): as in two/number.py.
-- `monotone`: direction, carries, correlation (Spearman, of the per-value means with the values), values (how many).
+- `monotone`: position, direction, carries, mean, se, n, lo, hi: the rank correlation of the per-value means with the
+  values (over values).
 - `cosines`: first, second, cosine. `space`: as in two/transport.py, v1 and v2 in their heads' output spaces.
 - `attention`: direction (v1, v2: whose head), token, larger (of y1 and y2), mean, se, n, lo, hi: from y3's position. A
   head that attends to the larger of the two carries the larger one, and its direction is not specific to one number.
@@ -44,7 +45,7 @@ from numberline.engine.lab import Lab
 from numberline.engine.sites import pattern
 from numberline.engine.subspace import Subspace
 from numberline.experiments.common import roles
-from numberline.experiments.common.directions import EXAMPLES, Cloud, Place, Rows, cosines
+from numberline.experiments.common.directions import EXAMPLES, Cloud, Place, Rows, cosines, monotone
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
 from numberline.experiments.three.space import DIRECTIONS, ThreeSpace, case_pairs, places, three_numbers
 from numberline.experiments.two.number import component_or_learned
@@ -100,7 +101,7 @@ def directions(lab: Lab, context: Context) -> Result:
             "patches": patches,
             "specificity": specificity(patches),
             "components": components,
-            "monotone": monotone(components),
+            "monotone": [{"carries": f"y{row['direction'][1]}", **row} for row in monotone(components)],
             concept.fits: [row | at[name] for name, x in seen.items() for row in x.fits(concept, {name: fitted[name]})],
             "variance": [
                 {"cloud": name, **row, **at[name]}
@@ -222,20 +223,4 @@ def specificity(patches: Rows) -> Rows:
         | {"own": row["case"] == carries[row["condition"]]}
         for row in patches
         if row["condition"] in carries and row["examples"] == "evaluation" and row["metric"] != "iia"
-    ]
-
-
-def monotone(components: Rows) -> Rows:
-    """How nearly each direction's per-value means rise with the number: their rank correlation with it."""
-    found: dict[str, list[tuple[float, float]]] = {}
-    for row in components:
-        found.setdefault(row["direction"], []).append((row["value"], row["mean"]))
-    return [
-        {
-            "direction": name,
-            "carries": f"y{name[1]}",
-            "correlation": clouds.rank_correlation(*torch.tensor(pairs, dtype=torch.float64).unbind(1)),
-            "values": len(pairs),
-        }
-        for name, pairs in found.items()
     ]

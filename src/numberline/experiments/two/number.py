@@ -22,6 +22,9 @@ Tables
 - `stability`: initialisation, seed, cosine (absolute, with the first), first_loss, last_loss, iia, fitting_iia.
 - `components`: position, direction ("u", "pc1", "pc2", "pc3", "v2"), value, mean, se, n, lo, hi, standardized.
 - `log_fits`: position, direction, p, q, r2; `linear_fits` (p·y + q) where the concept's scale is linear.
+- `monotone`: position, direction, mean, se, n, lo, hi: the means' rank correlation with the number, over values.
+- `curvature`: position, of ("line", "curve", "gain"), mean, se, n, lo, hi: the share of held-out per-value means'
+  variance that a line explains, that a curve in number order explains, and the difference (`methods/curvature.py`).
 - `variance`: position, direction ("pc1" … "pc20", "u", "v2"), share, cumulative (principal components only).
 - `cosines`: first, second, cosine, for u, u_second, pc1 at y1 and v2.
 
@@ -41,7 +44,7 @@ from numberline.engine.lab import Lab
 from numberline.engine.sites import Site, resid
 from numberline.engine.subspace import Subspace
 from numberline.experiments.common import role_rules, roles
-from numberline.experiments.common.directions import EXAMPLES, Cloud, Place, Rows, along, cosines
+from numberline.experiments.common.directions import EXAMPLES, Cloud, Place, Rows, along, cosines, monotone
 from numberline.experiments.common.examples import case_pairs
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.two.patches import RANDOM_DRAWS
@@ -113,13 +116,16 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
         patches += draw_rows(pairs, along(pairs, first.site, {"u_16": fit_16.subspace}), labels, count)
 
     named = {one: {"u": u, **one.components(3)}, two: {"v2": v2, **two.components(3)}}
+    components = [row for each, directions in named.items() for row in each.by_value(directions, width)]
     return Result.of(
         {
             "patches": patches,
             "layout": [{"position": name, "token": token} for name, token in prompts.positions.items()],
             "v2": [choice],
             "stability": [_stability(number, fit, fits[0], patches) for number, fit in enumerate(fits)],
-            "components": [row for each, directions in named.items() for row in each.by_value(directions, width)],
+            "components": components,
+            "monotone": monotone(components),
+            "curvature": [*one.curvature(width), *two.curvature(width)],
             task.concept.fits: [row for each, named_ in named.items() for row in each.fits(task.concept, named_)],
             "variance": [*one.variance({"u": u}), *two.variance({"v2": v2})],
             "cosines": cosines({"u": u, "u_second": u_second, "pc1": one.component(1), "v2": v2}),

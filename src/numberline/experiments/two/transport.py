@@ -13,7 +13,7 @@ Tables
 - `patches`: as in two/number.py; conditions "full", "v1", "pc1", "random", "random inside" and "v1 (pre-MLP)".
 - `attention`: value (of y1), token ("y1", "y1.first"), mean, se, n, lo, hi; `attention_all`: token, token_text,
   position, mean: where it looks on average.
-- `components`, `log_fits`, `variance`: as in two/number.py, position "y2", directions "v1", "pc1", "pc2".
+- `components`, `monotone`, `log_fits`, `variance`: as in two/number.py, position "y2", directions "v1", "pc1", "pc2".
 - `space`: direction, norm_inside, squared_inside, chance (expected norm of a random direction), rank.
 Tensors: v1 (d), pcs (d × 20), mean (d), values (V), means (V × d), operands (n × 2), projections (n × 3: v1, pc1, pc2),
 attention (n × 2: to y1.first, to y1), losses. Subspaces: v1.
@@ -32,7 +32,7 @@ from numberline.engine.prompts import Prompts
 from numberline.engine.sites import head, mid, pattern
 from numberline.engine.subspace import Subspace
 from numberline.experiments.common import roles
-from numberline.experiments.common.directions import EXAMPLES, Cloud, Place, along
+from numberline.experiments.common.directions import EXAMPLES, Cloud, Place, along, monotone
 from numberline.experiments.common.examples import case_pairs
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.two.patches import RANDOM_DRAWS
@@ -75,6 +75,7 @@ def transport(lab: Lab, context: Context) -> Result:
         patches += draw_rows(pairs, conditions, {"case": "y1", "position": "y2", "examples": kind}, count)
 
     named = {"v1": v1, **seen.components(2)}
+    components = seen.by_value(named)
     operand_tokens = {name: prompts.positions[name] for name in ("y1.first", "y1")}
     return Result.of(
         {
@@ -85,7 +86,8 @@ def transport(lab: Lab, context: Context) -> Result:
                 for row in clouds.by_value(weights[:, token], seen.numbers)
             ],
             "attention_all": _everywhere(lab, prompts, weights),
-            "components": seen.by_value(named),
+            "components": components,
+            "monotone": monotone(components),
             task.concept.fits: seen.fits(task.concept, named),
             "variance": seen.variance({"v1": v1}),
             "space": [share_inside(name, direction, space) for name, direction in named.items()],
