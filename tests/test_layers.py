@@ -28,15 +28,9 @@ ROOMS: Mapping[str, frozenset[str]] = {
     "cli": frozenset({"verify", "report", "claims", "runs", "experiments", "results", "tasks", "engine", "models"}),
 }
 """Each room, and the other rooms that it may import."""
-NOT_YET: Mapping[str, frozenset[str]] = {
-    "models": frozenset({"tasks"}),
-}
-"""Edges that the redesign still has to remove; this table is to become empty and then to go."""
 FOR_ALL = frozenset({"discovery", "errors", "estimates", "files", "seed", "templates", "__version__"})
 ABOVE_ALL = ("__init__", "__main__", "library")
 MOST_LINES: Mapping[str, int] = {"src": 300, "tests": 400, "training": 400, "benchmarks": 400, "scripts": 400}
-STILL_LONG = frozenset({"src/numberline/models/planted/compile.py"})
-"""Files that are still to be split; this set is to become empty and then to go."""
 
 
 def sources(*folders: str) -> list[Path]:
@@ -68,7 +62,7 @@ def forbidden(module: str, text: str) -> list[str]:
     own = [found for found in imports(text) if found.split(".")[0] == "numberline"]
     if room(module) in ABOVE_ALL:
         return []
-    allowed = ROOMS.get(room(module), frozenset()) | NOT_YET.get(room(module), frozenset()) | FOR_ALL | {room(module)}
+    allowed = ROOMS.get(room(module), frozenset()) | FOR_ALL | {room(module)}
     return [found for found in own if room(found) not in allowed]
 
 
@@ -147,7 +141,7 @@ def lengths(folder: str) -> dict[str, int]:
 
 @pytest.mark.parametrize("folder", MOST_LINES)
 def test_files_are_short(folder):
-    assert {file for file, lines in lengths(folder).items() if lines > MOST_LINES[folder]} <= STILL_LONG
+    assert {file for file, lines in lengths(folder).items() if lines > MOST_LINES[folder]} == set()
 
 
 def test_most_files_are_very_short():

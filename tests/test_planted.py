@@ -10,8 +10,10 @@ from transformers import Qwen2ForCausalLM
 
 from numberline.errors import NumberlineError
 from numberline.models.planted import VARIANTS, planted
+from numberline.models.planted.compile import REFERENCE
 from numberline.tasks.counterfactuals import Counterfactual
 from numberline.tasks.layout import encode
+from numberline.tasks.task import Task
 from planted_hooks import (
     THREE,
     TWO,
@@ -31,6 +33,10 @@ from planted_hooks import (
 )
 
 # Behaviour
+
+
+def test_norms_are_measured_on_a_prompt_of_the_task():
+    assert Task().prompt((31, 58)) == REFERENCE
 
 
 def test_all_two_digit_pairs_are_right():

@@ -23,7 +23,8 @@ from numberline.models.planted import number
 from numberline.models.planted.axes import CURVE, JUNK
 from numberline.models.planted.broken import FROM_Y1, FROM_Y2, OWN, VARIANTS, Design, design_of
 from numberline.models.planted.circuit import NUMBER_LAYER, READOUT_LAYER, circuit
-from numberline.models.planted.compile import WIDTH, Gains, Placement, Writer, add_noise, calibrate, load, random_hiding
+from numberline.models.planted.compile import Gains, Placement, Writer, add_noise, calibrate, load
+from numberline.models.planted.hiding import WIDTH, random_hiding
 from numberline.models.planted.language import Circuit
 from numberline.models.planted.reading import number_tables
 from numberline.models.planted.truth import Comparator, Decoys, Place, Truth, evaluated, ideal_state

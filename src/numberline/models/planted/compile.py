@@ -14,25 +14,26 @@ from dataclasses import dataclass
 from functools import cache
 from math import cos, sin, sqrt
 from pathlib import Path
-from typing import Any
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
 
 from numberline.errors import NumberlineError
+from numberline.models.planted.hiding import (
+    GROUPS,
+    HEAD_DIM,
+    HEADS,
+    NEURONS,
+    PER_GROUP,
+    WIDTH,
+    Hiding,
+    no_hiding,
+)
 from numberline.models.planted.language import CONSTANT, ONE, ONE_VALUE, Circuit, Form
-from numberline.tasks.task import Task
 
-WIDTH = 128
-HEADS = 8
-GROUPS = 4
-HEAD_DIM = WIDTH // HEADS
-NEURONS = 256
 VOCABULARY = 306
 THETA = 1e6
-PER_GROUP = HEADS // GROUPS
 
 # RoPE turns pair j by theta^(−j/8) per token: the last pairs hardly turn over a prompt and carry content (both halves
 # of a pair are free), the first ones turn fast and tell the previous token from all others.
@@ -40,7 +41,9 @@ CONTENT = (7, 15, 6, 14, 5, 13, 4)
 FAST = (0, 1, 2)
 PREVIOUS_SCORE = 40.0
 
-REFERENCE = (31, 58)
+REFERENCE = (
+    "Answer in the following format with a single answer. The maximum of 12 and 4 is 12. The maximum of 31 and 58 is "
+)
 TOKENS = {"answer": 0, "the": 24, "digit": 28, "y1": 29, "separator": 30, "y2": 33, "is": 34, "last": 35}
 
 TOKENIZER = Path(__file__).parents[1] / "builtin" / "tiny"
@@ -55,17 +58,6 @@ class Placement:
 
     heads: Mapping[str, tuple[int, int]]
     neurons: Mapping[str, tuple[int, int]]
-
-
-@dataclass(frozen=True)
-class Hiding:
-    """The random choices that hide the circuit."""
-
-    rotation: Float[Tensor, "width width"]
-    value_rotations: Float[Tensor, "block group head head"]
-    groups: Any  # [block][group] → slot
-    heads: Any  # [block][group][head] → slot within the group
-    neurons: Any  # [block][neuron] → slot
 
 
 def config(blocks: int) -> Qwen2Config:
@@ -97,43 +89,8 @@ def vocabulary() -> dict[str, int]:
 def reference_tokens() -> Tensor:
     """The prompt on which norms are measured."""
     tokenizer = AutoTokenizer.from_pretrained(TOKENIZER)
-    ids = tokenizer(Task().prompt(REFERENCE), return_tensors="pt").input_ids
+    ids = tokenizer(REFERENCE, return_tensors="pt").input_ids
     return torch.as_tensor(ids)
-
-
-def orthogonal(size: int, generator: torch.Generator) -> Tensor:
-    """A random rotation, uniformly distributed."""
-    q, r = torch.linalg.qr(torch.randn(size, size, generator=generator, dtype=torch.float64))
-    return torch.as_tensor(q * r.diagonal().sign())
-
-
-def no_hiding(blocks: int) -> Hiding:
-    """The circuit in the open, for calibration."""
-    identity = torch.eye(HEAD_DIM, dtype=torch.float64).expand(blocks, GROUPS, HEAD_DIM, HEAD_DIM)
-    return Hiding(
-        torch.eye(WIDTH, dtype=torch.float64),
-        identity,
-        [range(GROUPS)] * blocks,
-        [[range(PER_GROUP)] * GROUPS] * blocks,
-        [range(NEURONS)] * blocks,
-    )
-
-
-def random_hiding(blocks: int, generator: torch.Generator) -> Hiding:
-    """Random rotations and permutations."""
-
-    def shuffle(n: int) -> list[int]:
-        return [int(i) for i in torch.randperm(n, generator=generator)]
-
-    rotation = orthogonal(WIDTH, generator)
-    values = torch.stack([torch.stack([orthogonal(HEAD_DIM, generator) for _ in range(GROUPS)]) for _ in range(blocks)])
-    return Hiding(
-        rotation,
-        values,
-        [shuffle(GROUPS) for _ in range(blocks)],
-        [[shuffle(PER_GROUP) for _ in range(GROUPS)] for _ in range(blocks)],
-        [shuffle(NEURONS) for _ in range(blocks)],
-    )
 
 
 class Writer:
