@@ -9,6 +9,7 @@ import sys
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # of the commands that tests start: every core has a worker of its own
 os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["COLUMNS"] = "200"  # rich reads the width once, when the first test imports the command line
 
 import pytest
 import torch
