@@ -74,6 +74,9 @@ class Bench:
         assert meta.id == experiment.id
         self.said.append(("finished", meta.id, kept))
 
+    def warned(self, sentence: str) -> None:
+        self.said.append(("warned", sentence))
+
     def run(self, lab: Lab, path: Path, *patterns: str, settings: Settings | None = None) -> RunFolder:
         folder = RunFolder(path)
         Run(lab, folder, settings or Settings(), self.experiments).execute(patterns or ("*",), self)

@@ -207,3 +207,7 @@ class BarWatcher:
     def finished(self, experiment: Any, meta: Any, kept: bool) -> None:  # noqa: ARG002  the protocol's
         """It is gone."""
         self.bar.reset()
+
+    def warned(self, sentence: str) -> None:
+        """A line above the bar."""
+        self.bar.write(sentence)

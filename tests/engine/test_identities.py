@@ -94,7 +94,7 @@ def test_the_size_of_the_batch_does_not_matter(qwen_bench: Bench):
         assert (logits(qwen_bench, edits) - together[number]).abs().max() < 1e-12
     # The same in slices of one row, in waves of three rows.
     lab = Lab(qwen_bench.lab.loaded, Memory(32, 48, 8, torch.device("cpu"), shrink=2**30))
-    lab.memory.wave = lambda tokens: 3
+    lab.memory.wave = lambda tokens, blocks: 3
     recordings = {name: lab.record(prompts) for name, prompts in qwen_bench.prompts.items()}
     conditions = [[swap(s.at(p), recordings["clean"])] for s in sites for p in ("y1", "y2", "last")]
     alone = lab.sweep(recordings["corrupted"], conditions, ALL).logits

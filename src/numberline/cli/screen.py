@@ -47,6 +47,10 @@ class Watcher:
         self.count += 1
         self.fresh += [] if kept else [experiment.id]
 
+    def warned(self, sentence: str) -> None:
+        """A line that stays."""
+        self.bar.console.print(f"! {sentence}", markup=False)
+
 
 def bar() -> Progress:
     """A bar that is gone when the work is done, and is not there at all where nobody looks."""

@@ -10,18 +10,19 @@ lab.activations(grid_of_prompts, [neurons(14, (3, 5)).at("y3")])
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from numberline.engine import prefix_tree
+from numberline.engine import pieces, prefix_tree
 from numberline.engine import recording as recordings
 from numberline.engine.attention import installed
 from numberline.engine.conditions import Condition, Sink, resolve
-from numberline.engine.decode import Decoder
 from numberline.engine.edits import Edit
+from numberline.engine.journal import Chapter, Journal, Piece
 from numberline.engine.memory import Memory
 from numberline.engine.prompts import Prompts
 from numberline.engine.recording import Keep, Recording
@@ -61,6 +62,8 @@ class Lab:
 
     loaded: LoadedModel
     memory: Memory
+    journal: Journal = field(default_factory=Journal)
+    """Keeps what was computed, within a run; otherwise nothing."""
 
     @classmethod
     def of(cls, loaded: LoadedModel) -> "Lab":
@@ -96,11 +99,14 @@ class Lab:
         Prompts that begin with the same shared tokens as another recording's take their run over from `prefix_of`. With
         `upto`, the last layer that runs, the recording is only a source of activations for edits of other recordings.
         """
-        return recordings.record(self.network, self.memory, prompts, keep, dtype, device, prefix_of, upto)
+        keep = tuple(keep)
+        chapter = self.journal.chapter("record", prompts.ids, keep, upto)
+        return recordings.record(self.network, self.memory, prompts, keep, dtype, device, prefix_of, upto, chapter)
 
     def activations(self, prompts: Prompts, sites: Sequence[Site]) -> list[Float[Tensor, "n tokens d"]]:
         """The un-edited activations at some sites, and nothing else; prompts that begin alike share that run."""
-        return prefix_tree.activations(self.network, self.memory, prompts, sites)
+        chapter = self.journal.chapter("activations", prompts.ids, sites)
+        return prefix_tree.activations(self.network, self.memory, prompts, sites, chapter)
 
     def run(self, recording: Recording, edits: Sequence[Edit], read: Read, grad: bool = False) -> Reading:
         """One edited run. With no edits: the recording's own readings. With `grad`, autograd sees the suffix."""
@@ -131,10 +137,13 @@ class Lab:
             raise NumberlineError("nothing is read: ask for logits, argmax or sites")
         last = self.network.n_layers - 1 if wants_logits else max(site.layer for site in read.sites)
         gradient = torch.enable_grad() if grad else torch.no_grad()
+        # A gradient cannot be kept: what it is used for is a piece, or nothing is.
+        journal = Journal() if grad else self.journal
+        chapter = journal.chapter("sweep", recording.prompts.ids, read.sites, conditions)
         with gradient, installed(self.network.model):
             sinks = [self._sink(recording, site, len(resolved)) for site in read.sites]
-            finals = self._finals(recording, resolved, sinks, last, grad, progress)
-            return self._reading(recording, read, sinks, finals if wants_logits else None)
+            finals = self._finals(recording, resolved, sinks, last, grad, progress, chapter)
+            return self._reading(recording, read, sinks, finals if wants_logits else None, chapter)
 
     def decode(
         self, recording: Recording, conditions: Sequence[Sequence[Edit]], steps: int
@@ -142,11 +151,12 @@ class Lab:
         """Greedy continuation of each condition. Edits hold at prompt positions; EVERYWHERE also at generated ones."""
         resolved = [resolve(recording, edits, steps) for edits in conditions]
         out = torch.zeros(len(resolved), len(recording), steps, dtype=torch.long)
+        chapter = self.journal.chapter("decode", recording.prompts.ids, steps, conditions)
         with torch.no_grad(), installed(self.network.model):
             last = self.network.n_layers - 1
             for numbers, examples in self._waves(recording, resolved, list(range(len(resolved)))):
                 wave = Wave(recording, [resolved[i] for i in numbers], examples, [], numbers, last)
-                out[numbers, examples] = Decoder(wave).run(steps).cpu()
+                out[numbers, examples] = pieces.continued(wave, steps, chapter).cpu()
         return out
 
     def _sink(self, recording: Recording, site: Site, conditions: int) -> Sink:
@@ -163,6 +173,7 @@ class Lab:
         last: int,
         grad: bool,
         progress: Callable[[int], object] | None,
+        chapter: Chapter,
     ) -> Float[Tensor, "conditions n d_model"]:
         """The residual leaving the last block at the last token, for every condition."""
         length, layer = recording.length, self.network.n_layers - 1
@@ -172,7 +183,8 @@ class Lab:
         if progress is not None and len(moving) < len(resolved):
             progress((len(resolved) - len(moving)) * len(recording))  # nothing to run, so done
         for numbers, examples in self._waves(recording, resolved, moving, grad):
-            found = Wave(recording, [resolved[i] for i in numbers], examples, sinks, numbers, last).run()
+            wave = Wave(recording, [resolved[i] for i in numbers], examples, sinks, numbers, last)
+            found = pieces.finals(wave, chapter)
             for number, final in zip(numbers, found, strict=True):
                 if grad:
                     finals[number] = final
@@ -190,7 +202,8 @@ class Lab:
         for number in moving:
             groups.setdefault(resolved[number].token, []).append(number)
         for token, numbers in sorted(groups.items()):
-            rows = len(numbers) * len(recording) if grad else self.memory.wave(recording.length - token)
+            blocks = self.network.n_layers - min(resolved[number].layer for number in numbers)
+            rows = len(numbers) * len(recording) if grad else self.memory.wave(recording.length - token, blocks)
             together = max(min(len(numbers), rows), 1)
             for start in range(0, len(numbers), together):
                 chosen = numbers[start : start + together]
@@ -198,7 +211,9 @@ class Lab:
                 for first in range(0, len(recording), step):
                     yield chosen, slice(first, min(first + step, len(recording)))
 
-    def _reading(self, recording: Recording, read: Read, sinks: list[Sink], finals: Tensor | None) -> Reading:
+    def _reading(
+        self, recording: Recording, read: Read, sinks: list[Sink], finals: Tensor | None, chapter: Chapter
+    ) -> Reading:
         at = {sink.site: sink.values for sink in sinks}
         if finals is None:
             return Reading(at=at)
@@ -212,8 +227,14 @@ class Lab:
             tokens = read.logits.repeat(shape[0], 1)
             logits = self.network.logits(rows, tokens).reshape(*shape, -1)
         if read.argmax:
-            top = [self.network.logits(part).topk(2, dim=-1) for part in rows.split(256)]
-            values, indices = torch.cat([t.values for t in top]), torch.cat([t.indices for t in top])
+            parts = enumerate(rows.split(256))
+            top = [chapter.piece(f"top {number}", partial(self._top, part)) for number, part in parts]
+            values, indices = (torch.cat([each[name] for each in top]) for name in ("values", "indices"))
             argmax = indices[:, 0].reshape(shape)
             margin = (values[:, 0] - values[:, 1]).reshape(shape)
         return Reading(logits, argmax, margin, at)
+
+    def _top(self, finals: Float[Tensor, "rows d_model"]) -> Piece:
+        """The two most likely next tokens, and their logits."""
+        found = self.network.logits(finals).topk(2, dim=-1)
+        return {"values": found.values, "indices": found.indices}

@@ -19,6 +19,9 @@ CPU_SLICE = 96 * 2**20
 """Bytes of the widest activations of a slice on a CPU: measured, see docs/engine.md."""
 CPU_WAVE = 2**30
 """Bytes of residual stream that edited rows may hold at once on a CPU."""
+CPU_WORK, ACCELERATOR_WORK = 3e12, 1e15
+"""Operations of one wave: about half a minute on two slow cores, or on a slow accelerator. It is computed in one go, so
+that what stops the process costs no more than that."""
 SHARE = 0.25
 """The share of an accelerator's free memory for each of the two."""
 
@@ -40,9 +43,13 @@ class Memory:
         for start in range(0, rows, step):
             yield slice(start, min(start + step, rows))
 
-    def wave(self, tokens: int) -> int:
-        """How many rows of `tokens` tokens may be under way at once."""
-        return self._fit(CPU_WAVE, max(tokens, 1) * 4 * self.d_model * self.itemsize)
+    def wave(self, tokens: int, blocks: int) -> int:
+        """How many rows of `tokens` tokens may be under way at once, through `blocks` blocks: by room and by work."""
+        room = self._fit(CPU_WAVE, max(tokens, 1) * 4 * self.d_model * self.itemsize)
+        work = CPU_WORK if self.device.type == "cpu" else ACCELERATOR_WORK
+        # Two for each weight and token; conditions join on the way, half of the blocks through on average.
+        each = max(tokens, 1) * max(blocks, 1) * self.d_model * (3 * self.d_mlp + 4 * self.d_model)
+        return max(min(room, int(work // each)), 1)
 
     def graph(self, tokens: int, blocks: int) -> int:
         """How many rows of `tokens` tokens may keep their activations through `blocks` blocks for a gradient."""

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from numberline.engine.attention import Past, installed
 from numberline.engine.blocks import attend, feed
+from numberline.engine.journal import Chapter, Piece
 from numberline.engine.memory import Memory
 from numberline.engine.prompts import Prompts
 from numberline.engine.recording import Keeper
@@ -63,7 +64,7 @@ def segments(ids: Int[Tensor, "n tokens"]) -> list[Segment]:
 
 
 def activations(
-    network: Network, memory: Memory, prompts: Prompts, sites: Sequence[Site]
+    network: Network, memory: Memory, prompts: Prompts, sites: Sequence[Site], chapter: Chapter | None = None
 ) -> list[Float[Tensor, "n tokens d"]]:
     """The un-edited activation at each site, for every prompt."""
     for site in sites:
@@ -71,11 +72,11 @@ def activations(
     wanted = [site.tokens(prompts.positions, int(prompts.ids.shape[1])) for site in sites]
     stop = max(tokens[-1] for tokens in wanted) + 1
     with torch.no_grad(), installed(network.model):
-        parts = [
-            Reader(network, memory, prompts.ids[rows, :stop], prompts.ids.shape[1], sites, wanted).run()
-            for rows in _batches(network, prompts, stop)
-        ]
-    return [torch.cat(of_site) for of_site in zip(*parts, strict=True)]
+        parts = []
+        for rows in _batches(network, prompts, stop):
+            reader = Reader(network, memory, prompts.ids[rows, :stop], prompts.ids.shape[1], sites, wanted)
+            parts.append((chapter or Chapter()).piece(f"{rows.start}:{rows.stop}", reader.piece))
+    return [torch.cat([part[str(number)] for part in parts]) for number in range(len(sites))]
 
 
 def _batches(network: Network, prompts: Prompts, stop: int) -> Iterator[slice]:
@@ -116,6 +117,10 @@ class Reader:
             torch.stack([values[token] for token in tokens], 1)
             for values, tokens in zip(read, self.wanted, strict=True)
         ]
+
+    def piece(self) -> Piece:
+        """The same, by the site's number."""
+        return {str(number): values for number, values in enumerate(self.run())}
 
     def _take(self, read: list[dict[int, Tensor]], segment: Segment, layer: int, found: dict[str, Tensor]) -> None:
         """Put what was computed in a segment where each prompt's values are collected."""

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from numberline.engine.attention import Past, installed
 from numberline.engine.blocks import attend, feed
+from numberline.engine.journal import Chapter
 from numberline.engine.memory import Memory
 from numberline.engine.prompts import Prompts
 from numberline.engine.sites import KINDS, MID, RESID, Activation, Half, Site
@@ -213,9 +214,10 @@ def record(
     device: torch.device | str | None = None,
     prefix_of: Recording | None = None,
     upto: int | None = None,
+    chapter: Chapter | None = None,
 ) -> Recording:
     """Run the prompts once. `dtype` and `device` say how the recording is kept, not how the model computes."""
-    extras = check_keep(keep)
+    extras, chapter = check_keep(keep), chapter or Chapter()
     layers = range(network.n_layers)[: None if upto is None else upto + 1]
     recording = Recording(prompts, network, memory)
     shared, length = prompts.prefix, int(prompts.ids.shape[1])
@@ -231,13 +233,11 @@ def record(
         ):
             recording.prefix = {key: put(tensor) for key, tensor in prefix_of.prefix.items()}
         elif shared:
-            x = network.embed(prompts.ids[:1, :shared], 0)
-            for (kind, layer), tensor in _run(recording, x, 0, slice(0, 1), set(), layers):
-                recording.prefix[kind, layer] = put(tensor[0])
+            for key, tensor in _kept(recording, slice(0, shared), slice(0, 1), set(), layers, chapter):
+                recording.prefix[key] = put(tensor[0])
 
         def run(rows: slice) -> None:
-            x = network.embed(prompts.ids[rows, shared:], shared)
-            for key, tensor in _run(recording, x, shared, rows, extras, layers):
+            for key, tensor in _kept(recording, slice(shared, length), rows, extras, layers, chapter):
                 if key not in recording.question:
                     empty = torch.empty(len(prompts), *tensor.shape[1:], dtype=dtype or tensor.dtype)
                     recording.question[key] = empty.to(device or tensor.device)
@@ -251,6 +251,23 @@ def _same_prefix(first: Recording, second: Recording) -> bool:
     """Whether two recordings are of one model and begin with the same shared tokens."""
     mine, theirs = (recording.prompts.ids[0, : recording.prompts.prefix] for recording in (first, second))
     return first.network is second.network and torch.equal(mine, theirs)
+
+
+def _kept(
+    recording: Recording, tokens: slice, rows: slice, extras: set[str], layers: range, chapter: Chapter
+) -> Iterable[tuple[Key, Tensor]]:
+    """What the plain forward pass of some prompts' tokens gives out, from a journal where it is kept there."""
+
+    def run() -> Iterable[tuple[Key, Tensor]]:
+        x = recording.network.embed(recording.prompts.ids[rows, tokens], tokens.start)
+        return _run(recording, x, tokens.start, rows, extras, layers)
+
+    if not chapter.keeps:  # then a layer's activations can be put where they belong before the next are computed
+        return run()
+    name = f"tokens {tokens.start}:{tokens.stop} {rows.start}:{rows.stop}"
+    made = chapter.piece(name, lambda: {f"{kind} {layer}": tensor for (kind, layer), tensor in run()})
+    keys = (key.split() for key in made)
+    return [((kind, int(layer)), tensor) for (kind, layer), tensor in zip(keys, made.values(), strict=True)]
 
 
 def _run(

@@ -13,12 +13,14 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from numberline.engine.edits import Edit, add, swap
+from numberline.engine.journal import Piece
 from numberline.engine.lab import Read
 from numberline.engine.recording import Recording
 from numberline.engine.sites import Position, Site, neurons
@@ -41,11 +43,16 @@ def attribute(
     """The mean score of every neuron of these layers' MLPs, under a patch."""
     sites = [neurons(layer).at(position) for layer in layers]
     total = torch.zeros(len(layers), pairs.lab.network.d_mlp, dtype=torch.float64)
-    for rows in minibatches(pairs, neurons(min(layers)).at(position)):
+    chapter = pairs.lab.journal.chapter("attribute", pairs.clean.prompts.ids, pairs.corrupted.prompts.ids, sites)
+
+    def summed(rows: slice) -> Piece:
         part = pairs.part(rows)
-        total += _scores(part, patch(part), sites).sum(1)
+        return {"sum": _scores(part, patch(part), sites).sum(1)}
+
+    for rows in minibatches(pairs, neurons(min(layers)).at(position)):
+        total += chapter.piece(f"{rows.start}:{rows.stop}", partial(summed, rows))["sum"]
         if progress is not None:
-            progress(len(part))
+            progress(rows.stop - rows.start)
     return total / len(pairs)
 
 

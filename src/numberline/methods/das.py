@@ -15,12 +15,14 @@ gradient scaled back, so that small gradients do not vanish.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from numberline.engine.edits import swap
+from numberline.engine.journal import Piece
 from numberline.engine.lab import Lab, Read
 from numberline.engine.sites import Site
 from numberline.engine.subspace import Subspace
@@ -108,20 +110,32 @@ def fit_cases(
     scale, batches = loss_scale(lab), minibatches(pairs, site, len(seeds))
     share = 1 / of.bincount().double()[of]  # of each example in the mean of its case
     losses = torch.zeros(len(seeds), len(cases), steps)
+    chapter = lab.journal.chapter("fit", pairs.clean.prompts.ids, pairs.corrupted.prompts.ids, site, rank, list(seeds))
+
+    def backward(rows: slice) -> Piece:
+        """The losses and the gradients of a minibatch."""
+        part = pairs.part(rows)
+        bases = [torch.stack([torch.linalg.qr(matrix)[0] for matrix in matrices]) for matrices in free]
+        # Examples of one case share a basis, which is the cheaper product.
+        along = [each[0] if len(cases) == 1 else each[of[rows].to(device)] for each in bases]
+        conditions = [[swap(site, part.clean, basis)] for basis in along]
+        logits = lab.sweep(part.corrupted, conditions, Read(logits=part.answers), grad=True).logits
+        # −log softmax over two tokens is softplus of the difference.
+        difference = pld(logits)
+        each = torch.nn.functional.softplus(-difference) * share[rows].to(difference)
+        gradients = torch.autograd.grad(each.sum() * scale, flat)
+        found = {f"gradient {number}": gradient for number, gradient in enumerate(gradients)}
+        return {"losses": each.detach().to("cpu", torch.float32), **found}
+
     for step in range(steps):
         optimizer.zero_grad()
         for rows in batches:
-            part = pairs.part(rows)
-            bases = [torch.stack([torch.linalg.qr(matrix)[0] for matrix in matrices]) for matrices in free]
-            # Examples of one case share a basis, which is the cheaper product.
-            along = [each[0] if len(cases) == 1 else each[of[rows].to(device)] for each in bases]
-            conditions = [[swap(site, part.clean, basis)] for basis in along]
-            logits = lab.sweep(part.corrupted, conditions, Read(logits=part.answers), grad=True).logits
-            # −log softmax over two tokens is softplus of the difference.
-            difference = pld(logits)
-            each = torch.nn.functional.softplus(-difference) * share[rows].to(difference)
-            (each.sum() * scale).backward()
-            losses[:, :, step].index_add_(1, of[rows], each.detach().to("cpu", torch.float32))
+            # The optimiser's own state is not kept: with the same gradients it goes the same way again, at once.
+            made = chapter.piece(f"step {step} {rows.start}:{rows.stop}", partial(backward, rows))
+            for number, matrix in enumerate(flat):
+                gradient = made[f"gradient {number}"]
+                matrix.grad = gradient if matrix.grad is None else matrix.grad.add_(gradient)
+            losses[:, :, step].index_add_(1, of[rows], made["losses"])
         for matrix in flat:
             assert matrix.grad is not None
             matrix.grad /= scale

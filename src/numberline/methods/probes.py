@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from numberline.engine.journal import Chapter
 from numberline.engine.lab import Lab
 from numberline.engine.prompts import Prompts
 from numberline.engine.sites import resid
@@ -92,11 +93,18 @@ def held_out(n: int, seed: int, together: int = 1) -> Bool[Tensor, " n"]:
 
 
 def probe(
-    x: Float[Tensor, "n d"], targets: Mapping[str, Float[Tensor, " n"]], held: Bool[Tensor, " n"]
+    x: Float[Tensor, "n d"],
+    targets: Mapping[str, Float[Tensor, " n"]],
+    held: Bool[Tensor, " n"],
+    chapter: Chapter | None = None,
+    name: str = "",
 ) -> list[dict[str, Any]]:
-    """One row for each target: its penalty, and its score on the examples that are held out."""
+    """One row for each target: its penalty, and its score on the examples that are held out.
+
+    The fit is a piece of a computation, where a chapter and the piece's name in it are given.
+    """
     wanted = torch.stack(list(targets.values()), 1)
-    fitted = ridge(x[~held], wanted[~held])
+    fitted = Probe(**(chapter or Chapter()).piece(name, lambda: vars(ridge(x[~held], wanted[~held]))))
     predicted, truth = fitted(x[held]), wanted[held]
     return [
         {
@@ -121,12 +129,14 @@ def probe_everywhere(
     """
     layers, tokens = lab.network.n_layers, question_tokens(lab.tokenizer, prompts)
     group = max(GROUP_BYTES // (len(prompts) * len(tokens) * lab.network.d_model * 4), 1)
+    chapter = lab.journal.chapter("probes", prompts.ids, list(targets))
     rows: list[dict[str, Any]] = []
     for start in range(0, layers, group):
         places = [(layer, token) for layer in range(start, min(start + group, layers)) for token in tokens]
         read = clouds.read(lab, prompts, [resid(layer).at(token.token) for layer, token in places])
         for (layer, token), x in zip(places, read, strict=True):
-            rows += [{"layer": layer, **token.columns, **row} for row in probe(x, targets, held)]
+            found = probe(x, targets, held, chapter, f"{layer} {token.token}")
+            rows += [{"layer": layer, **token.columns, **row} for row in found]
             if progress is not None:
                 progress(1)
     return rows

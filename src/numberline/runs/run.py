@@ -4,11 +4,13 @@
 2. run.json is written at once. It lists the results that are valid now: those whose digest of inputs is unchanged.
    It also lists the roles that they found or were given, with the evidence, and the words of the task.
 3. Experiments run in an order that respects their needs. A valid result is kept. Another is computed, stored, and
-   added to run.json: whatever stops the run loses at most the experiment under way.
+   added to run.json. Within an experiment a journal keeps what was computed (`journal.py`): whatever stops the run,
+   it loses less than a minute.
 """
 
+import json
 import os
-import time
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -25,8 +27,9 @@ from numberline.results.folder import RunFolder
 from numberline.results.roles import RunRole
 from numberline.results.schema import FORMAT, About, Configuration, Meta
 from numberline.runs import digests, provenance
+from numberline.runs.journal import FOLDER, KeptJournal
 from numberline.runs.language import language_of
-from numberline.runs.used_code import of_files
+from numberline.runs.used_code import of_files, sha
 from numberline.seed import SEED
 from numberline.tasks.concept import Concept
 from numberline.tasks.counterfactuals import Counterfactual
@@ -89,6 +92,9 @@ class Watcher(Protocol):
 
     def finished(self, experiment: Experiment, meta: Meta, kept: bool) -> None:
         """An experiment ended, or was kept from before."""
+
+    def warned(self, sentence: str) -> None:
+        """Something is not as it should be, and the run goes on."""
 
 
 @dataclass
@@ -158,18 +164,33 @@ class Run:
         )
         for id in wanted:
             meta = self._valid(id, wanted)
-            about = about if meta is None else with_result(about, meta)
+            if meta is not None:
+                about = with_result(about, meta)
+                shutil.rmtree(self._work(id), ignore_errors=True)  # killed between the result and the end of its work
         self.folder.describe(about)
         return about
 
     def _compute(self, experiment: Experiment, wanted: Mapping[str, str], watcher: Watcher) -> Meta:
         needs = {id: self.folder.load(id) for id in experiment.needs}
         context = replace(self.settings.context, needs=needs, progress=watcher.progress)
-        start = time.perf_counter()
-        result = experiment(self.lab, context)
-        seconds = time.perf_counter() - start
         digest, chain = wanted[experiment.id], {id: wanted[id] for id in experiment.needs}
-        return self.folder.save(experiment.id, result, digest, chain, seconds)
+        journal = KeptJournal(self._work(experiment.id), self._key(digest), watcher.warned)
+        try:
+            result = experiment(replace(self.lab, journal=journal), context)
+        except KeyboardInterrupt:
+            journal.write()
+            raise
+        meta = self.folder.save(experiment.id, result, digest, chain, journal.seconds)
+        journal.close()
+        return meta
+
+    def _work(self, id: str) -> Path:
+        return self.folder.path / FOLDER / id
+
+    @staticmethod
+    def _key(digest: str) -> str:
+        """Of the journal: the bits of a number also depend on the versions and on the machine."""
+        return sha(json.dumps([digest, provenance.versions(), provenance.hardware().model_dump()], sort_keys=True))
 
 
 def with_result(about: About, meta: Meta) -> About:

@@ -31,6 +31,9 @@ class SilentWatcher:
     def finished(self, experiment: Experiment, meta: Meta, kept: bool) -> None:
         """It ended."""
 
+    def warned(self, sentence: str) -> None:
+        """It goes on."""
+
 
 def each(
     cases: Sequence[Case], out: Path, size: str, jobs: int = 0, left_out: Sequence[str] = ()
