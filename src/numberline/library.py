@@ -133,7 +133,7 @@ def attribute(
 
     Pairs too many for one backward pass are taken in parts, so that edits of theirs are given as a function of pairs.
     """
-    if not callable(patch) and len(das.minibatches(pairs, neurons(min(layers)).at(position))) > 1:
+    if not callable(patch) and das.at_once(pairs, neurons(min(layers)).at(position)) < len(pairs):
         raise NumberlineError(
             f"the gradients of {len(pairs)} pairs do not fit memory at once: give the patch as a function of pairs, "
             "lambda pairs: [swap(site, pairs.clean)]"

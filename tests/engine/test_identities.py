@@ -258,9 +258,9 @@ def test_a_source_may_stop_early(qwen_bench: Bench):
             logits(qwen_bench, [swap(site.at("y1"), early)]), logits(qwen_bench, [swap(site.at("y1"), whole)])
         )
     for edits in ([swap(resid(2).at("y1"), early)], [swap(mlp(2).at("y1"), early)]):
-        with pytest.raises(NumberlineError, match="stops after layer 1, but layer 2 is needed"):
+        with pytest.raises(NumberlineError, match="keeps layers 0 to 1, but layer 2 is needed"):
             logits(qwen_bench, edits)
-    with pytest.raises(NumberlineError, match="stops after layer 1"):
+    with pytest.raises(NumberlineError, match="keeps layers 0 to 1"):
         lab.run(early, [], ALL)
     assert (
         logits(qwen_bench, [swap(resid(1).at("y1"), whole)], lab.record(whole.prompts, prefix_of=early))

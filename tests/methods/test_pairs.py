@@ -168,7 +168,7 @@ def test_probes_read_the_users_prompts(lab):
 
 def test_pairs_join_and_part(lab, pairs):
     parts = [pairs.part(slice(0, 1)), pairs.part(slice(1, 3))]
-    whole, site = join(parts), resid(1).at("giver")
+    whole, site = join(parts, 1), resid(1).at("giver")
     assert torch.equal(whole.answers, pairs.answers)
     assert torch.equal(whole.clean.prompts.ids, pairs.clean.prompts.ids)
     assert torch.allclose(score(whole, [[swap(site, whole.clean)]]).pld, score(pairs, [[swap(site, pairs.clean)]]).pld)

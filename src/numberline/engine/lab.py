@@ -8,7 +8,7 @@ lab.decode(corrupted, [swap(…)], steps=3)
 lab.activations(grid_of_prompts, [neurons(14, (3, 5)).at("y3")])
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -31,6 +31,9 @@ from numberline.engine.wave import Wave
 from numberline.errors import NumberlineError
 from numberline.models.loaded import LoadedModel
 from numberline.models.network import Network
+
+PIECE = 256
+"""Final residuals that are unembedded at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,8 +145,8 @@ class Lab:
         chapter = journal.chapter("sweep", recording.prompts.ids, read.sites, conditions)
         with gradient, installed(self.network.model):
             sinks = [self._sink(recording, site, len(resolved)) for site in read.sites]
-            finals = self._finals(recording, resolved, sinks, last, grad, progress, chapter)
-            return self._reading(recording, read, sinks, finals if wants_logits else None, chapter)
+            finals, of = self._finals(recording, resolved, sinks, last, grad, progress, chapter)
+            return self._reading(recording, read, sinks, finals if wants_logits else None, of, chapter)
 
     def decode(
         self, recording: Recording, conditions: Sequence[Sequence[Edit]], steps: int
@@ -154,9 +157,12 @@ class Lab:
         chapter = self.journal.chapter("decode", recording.prompts.ids, steps, conditions)
         with torch.no_grad(), installed(self.network.model):
             last = self.network.n_layers - 1
-            for numbers, examples in self._waves(recording, resolved, list(range(len(resolved)))):
+
+            def run(numbers: list[int], examples: slice) -> None:
                 wave = Wave(recording, [resolved[i] for i in numbers], examples, [], numbers, last)
                 out[numbers, examples] = pieces.continued(wave, steps, chapter).cpu()
+
+            self._in_waves(recording, resolved, list(range(len(resolved))), run)
         return out
 
     def _sink(self, recording: Recording, site: Site, conditions: int) -> Sink:
@@ -174,64 +180,96 @@ class Lab:
         grad: bool,
         progress: Callable[[int], object] | None,
         chapter: Chapter,
-    ) -> Float[Tensor, "conditions n d_model"]:
-        """The residual leaving the last block at the last token, for every condition."""
+    ) -> tuple[Float[Tensor, "distinct n d_model"], list[int]]:
+        """The residual leaving the last block at the last token, and which row of it each condition has.
+
+        Conditions that change nothing share one.
+        """
         length, layer = recording.length, self.network.n_layers - 1
         plain = recording.span(RESID.name, layer, length - 1, length)[:, 0]
-        finals = list(plain.expand(len(resolved), *plain.shape)) if grad else plain.repeat(len(resolved), 1, 1)
         moving = [number for number, condition in enumerate(resolved) if not condition.inert]
-        if progress is not None and len(moving) < len(resolved):
-            progress((len(resolved) - len(moving)) * len(recording))  # nothing to run, so done
-        for numbers, examples in self._waves(recording, resolved, moving, grad):
+        rows = {number: row for row, number in enumerate(moving)}
+        still = len(resolved) - len(moving)
+        finals = plain.repeat(len(moving) + bool(still), 1, 1)
+        if progress is not None and still:
+            progress(still * len(recording))  # nothing to run, so done
+
+        def run(numbers: list[int], examples: slice) -> None:
             wave = Wave(recording, [resolved[i] for i in numbers], examples, sinks, numbers, last)
             found = pieces.finals(wave, chapter)
-            for number, final in zip(numbers, found, strict=True):
-                if grad:
-                    finals[number] = final
-                else:
-                    finals[number][examples] = final.to(plain.device)
+            finals[[rows[number] for number in numbers], examples] = found.to(plain.device)
             if progress is not None:
                 progress(found.shape[0] * found.shape[1])
-        return torch.stack(list(finals))
 
-    def _waves(
-        self, recording: Recording, resolved: list[Condition], moving: list[int], grad: bool = False
-    ) -> Iterator[tuple[list[int], slice]]:
+        self._in_waves(recording, resolved, moving, run, grad)
+        return finals, [rows.get(number, len(moving)) for number in range(len(resolved))]
+
+    def _in_waves(
+        self,
+        recording: Recording,
+        resolved: list[Condition],
+        moving: list[int],
+        run: Callable[[list[int], slice], None],
+        grad: bool = False,
+    ) -> None:
         """Conditions that start at the same token, and as many examples as fit, at a time."""
         groups: dict[int, list[int]] = {}
         for number in moving:
             groups.setdefault(resolved[number].token, []).append(number)
         for token, numbers in sorted(groups.items()):
             blocks = self.network.n_layers - min(resolved[number].layer for number in numbers)
-            rows = len(numbers) * len(recording) if grad else self.memory.wave(recording.length - token, blocks)
-            together = max(min(len(numbers), rows), 1)
-            for start in range(0, len(numbers), together):
-                chosen = numbers[start : start + together]
-                step = max(min(rows // len(chosen), len(recording)), 1)
-                for first in range(0, len(recording), step):
-                    yield chosen, slice(first, min(first + step, len(recording)))
+            self._wave(recording, numbers, recording.length - token, blocks, run, grad)
+
+    def _wave(
+        self,
+        recording: Recording,
+        numbers: list[int],
+        tokens: int,
+        blocks: int,
+        run: Callable[[list[int], slice], None],
+        grad: bool,
+    ) -> None:
+        """Run conditions of one first token: in parts, unless a gradient needs all of them anyway."""
+        memory, n = self.memory, len(recording)
+        if grad:
+            run(numbers, slice(0, n))
+            return
+
+        def some(conditions: slice) -> None:
+            chosen = numbers[conditions]
+            most = lambda: max(memory.wave(tokens, blocks) // len(chosen), 1)  # noqa: E731
+            memory.halving(n, most, lambda rows: run(chosen, rows))
+
+        memory.halving(len(numbers), lambda: memory.wave(tokens, blocks), some)
 
     def _reading(
-        self, recording: Recording, read: Read, sinks: list[Sink], finals: Tensor | None, chapter: Chapter
+        self,
+        recording: Recording,
+        read: Read,
+        sinks: list[Sink],
+        finals: Tensor | None,
+        of: list[int],
+        chapter: Chapter,
     ) -> Reading:
+        """What is read of the finals, a piece at a time: each distinct one once, then each condition's."""
         at = {sink.site: sink.values for sink in sinks}
         if finals is None:
             return Reading(at=at)
-        shape, rows = finals.shape[:2], finals.flatten(0, 1)
+        shape, parts = finals.shape[:2], finals.flatten(0, 1).split(PIECE)
         logits = argmax = margin = None
         if read.logits is not None:
             if read.logits.shape[0] != len(recording):
                 raise NumberlineError(
                     f"logits were asked for {read.logits.shape[0]} examples, but the run has {len(recording)}"
                 )
-            tokens = read.logits.repeat(shape[0], 1)
-            logits = self.network.logits(rows, tokens).reshape(*shape, -1)
+            tokens = read.logits.repeat(shape[0], 1).split(PIECE)
+            chosen = [self.network.logits(*both) for both in zip(parts, tokens, strict=True)]
+            logits = torch.cat(chosen).reshape(*shape, -1)[of]
         if read.argmax:
-            parts = enumerate(rows.split(256))
-            top = [chapter.piece(f"top {number}", partial(self._top, part)) for number, part in parts]
+            top = [chapter.piece(f"top {number}", partial(self._top, part)) for number, part in enumerate(parts)]
             values, indices = (torch.cat([each[name] for each in top]) for name in ("values", "indices"))
-            argmax = indices[:, 0].reshape(shape)
-            margin = (values[:, 0] - values[:, 1]).reshape(shape)
+            argmax = indices[:, 0].reshape(shape)[of]
+            margin = (values[:, 0] - values[:, 1]).reshape(shape)[of]
         return Reading(logits, argmax, margin, at)
 
     def _top(self, finals: Float[Tensor, "rows d_model"]) -> Piece:

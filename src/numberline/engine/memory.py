@@ -2,10 +2,11 @@
 
 A block is run on slices of the batch. A slice is sized so that the widest activation of a block fits a budget: on a CPU
 one that stays near the caches while the matrix products are still large, on an accelerator a share of the free memory.
-When memory runs out the slice is halved and the same rows run again, so the answer never depends on the size.
+So are the rows that are under way at once, and those that keep their activations for a gradient. When memory runs out,
+whatever ran is halved and runs again, so the answer never depends on the size.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -24,6 +25,12 @@ CPU_WORK, ACCELERATOR_WORK = 3e12, 1e15
 that what stops the process costs no more than that."""
 SHARE = 0.25
 """The share of an accelerator's free memory for each of the two."""
+MESSAGES = ("can't allocate memory", "not enough memory", "out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
+"""How devices say that there is no more memory: Linux's and Windows' allocators, Apple's (MPS), CUDA's libraries."""
+
+
+class NoMemoryError(NumberlineError):
+    """Not even one row fits."""
 
 
 @dataclass
@@ -36,12 +43,10 @@ class Memory:
     device: torch.device
     shrink: int = 1
 
-    def slices(self, rows: int, tokens: int) -> Iterator[slice]:
-        """Consecutive slices of `rows` rows of `tokens` tokens each."""
+    def slices(self, rows: int, tokens: int) -> int:
+        """How many of these rows, of `tokens` tokens each, go through a block at once: slices of about one size."""
         most = self._fit(CPU_SLICE, max(tokens, 1) * (3 * self.d_mlp + 8 * self.d_model) * self.itemsize)
-        step = -(-rows // -(-rows // max(most // self.shrink, 1))) if rows else 1
-        for start in range(0, rows, step):
-            yield slice(start, min(start + step, rows))
+        return -(-rows // -(-rows // most)) if rows else 1
 
     def wave(self, tokens: int, blocks: int) -> int:
         """How many rows of `tokens` tokens may be under way at once, through `blocks` blocks: by room and by work."""
@@ -57,31 +62,46 @@ class Memory:
         return self._fit(2 * CPU_WAVE, each)
 
     def over(self, rows: int, tokens: int, run: Callable[[slice], T]) -> list[T]:
-        """Run a function over slices of rows; on out-of-memory, again from the start with smaller slices."""
-        while True:
+        """Run a function over slices of rows that go through a block."""
+        return self.halving(rows, lambda: self.slices(rows, tokens), run)
+
+    def halving(self, rows: int, most: Callable[[], int], run: Callable[[slice], T]) -> list[T]:
+        """Run a function over slices of `most()` rows; one that memory has no room for, and what follows, is halved."""
+        found: list[T] = []
+        start, step = 0, most()
+        while start < rows:
+            piece = slice(start, min(start + step, rows))
             try:
-                return [run(piece) for piece in self.slices(rows, tokens)]
-            except (torch.OutOfMemoryError, RuntimeError) as error:
+                found.append(run(piece))
+                start = piece.stop
+                continue
+            except Exception as error:
                 if not is_out_of_memory(error):
                     raise
-                if next(iter(self.slices(rows, tokens))).stop <= 1:
-                    raise NumberlineError(
+                if piece.stop - piece.start <= 1:
+                    raise NoMemoryError(
                         f"one prompt does not fit the memory of {self.device}: use a smaller model, a half-precision "
                         "dtype, or spread the model over devices with device_map"
                     ) from error
+            # After the error is gone, and with it what its traceback held.
+            while step >= piece.stop - piece.start:
                 self.shrink *= 2
-                if self.device.type == "cuda":
-                    torch.cuda.empty_cache()
+                step = most()
+            if self.device.type == "cuda":
+                torch.cuda.empty_cache()
+        return found
 
     def _fit(self, cpu: int, each: int) -> int:
         budget: float = cpu
         if self.device.type == "cuda":
-            budget = torch.cuda.mem_get_info(self.device)[0] * SHARE
+            kept = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
+            budget = (torch.cuda.mem_get_info(self.device)[0] + kept) * SHARE  # torch keeps what it has freed
         elif self.device.type == "mps":
             budget = (torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory()) * SHARE
-        return max(int(budget // each), 1)
+        return max(int(budget // each) // self.shrink, 1)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether an error says that there is no more memory, on whichever device."""
-    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "can't allocate memory" in str(error)
+    known = isinstance(error, (torch.OutOfMemoryError, MemoryError, NoMemoryError))
+    return known or (isinstance(error, RuntimeError) and any(message in str(error) for message in MESSAGES))

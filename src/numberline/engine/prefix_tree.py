@@ -11,7 +11,7 @@ An activation at a token depends on the tokens up to it and on nothing else. A g
 The answer equals that of a recording of all prompts (a test compares both with the plain forward pass).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -72,19 +72,22 @@ def activations(
     wanted = [site.tokens(prompts.positions, int(prompts.ids.shape[1])) for site in sites]
     stop = max(tokens[-1] for tokens in wanted) + 1
     with torch.no_grad(), installed(network.model):
-        parts = []
-        for rows in _batches(network, prompts, stop):
+
+        def run(rows: slice) -> Piece:
             reader = Reader(network, memory, prompts.ids[rows, :stop], prompts.ids.shape[1], sites, wanted)
-            parts.append((chapter or Chapter()).piece(f"{rows.start}:{rows.stop}", reader.piece))
+            return (chapter or Chapter()).piece(f"{rows.start}:{rows.stop}", reader.piece)
+
+        parts = memory.halving(
+            len(prompts), lambda: max(_at_once(network, prompts, stop, sites) // memory.shrink, 1), run
+        )
     return [torch.cat([part[str(number)] for part in parts]) for number in range(len(sites))]
 
 
-def _batches(network: Network, prompts: Prompts, stop: int) -> Iterator[slice]:
-    """Prompts in their order, as many at a time as may hold their keys and values, had they no beginning in common."""
-    each = 2 * network.n_layers * network.n_heads * network.head_dim * network.dtype.itemsize
-    step = max(HELD // (each * max(stop - prompts.prefix, 1)), 1)
-    for start in range(0, len(prompts), step):
-        yield slice(start, start + step)
+def _at_once(network: Network, prompts: Prompts, stop: int, sites: Sequence[Site]) -> int:
+    """How many prompts may hold their keys and values, had they no beginning in common."""
+    layers = max(site.layer for site in sites) + 1
+    each = 2 * max(layers, 1) * network.kv_width * network.dtype.itemsize
+    return HELD // (each * max(stop - prompts.prefix, 1))
 
 
 @dataclass(eq=False)

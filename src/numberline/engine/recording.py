@@ -12,7 +12,7 @@ so `keep` is about time, never about what can be read.
 A recording that is only a source of activations may stop early: `upto` is the last layer that runs.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -68,6 +68,19 @@ class Recording:
         question = {key: tensor[rows] for key, tensor in self.question.items()}
         return Recording(self.prompts[rows], self.network, self.memory, self.prefix, question)
 
+    @classmethod
+    def join(cls, recordings: Sequence["Recording"], layers: range) -> "Recording":
+        """Recordings of one layout and one prefix as one, with what all of them keep at these layers."""
+        first = recordings[0]
+        kept = [key for key in first.question if key[1] in layers and all(key in each.question for each in recordings)]
+        question = {key: torch.cat([each.question[key] for each in recordings]) for key in kept}
+        prompts = Prompts.join([each.prompts for each in recordings])
+        return cls(prompts, first.network, first.memory, first.prefix, question)
+
+    def forget(self, after: int) -> None:
+        """Let go of what was kept after a layer: what is left is a source of activations up to it."""
+        self.question = {key: tensor for key, tensor in self.question.items() if key[1] <= after}
+
     def same_up_to(self, other: "Recording", token: int) -> bool:
         """Whether two recordings are of the same tokens, up to and including this one: then so are the activations."""
         mine, theirs = self.prompts.ids[:, : token + 1], other.prompts.ids[:, : token + 1]
@@ -102,9 +115,10 @@ class Recording:
 
     def _check_reached(self, layer: int) -> None:
         if (RESID.name, layer) not in self.question:
-            reached = max(there for kind, there in self.question if kind == RESID.name)
+            kept = [there for kind, there in self.question if kind == RESID.name]
             raise NumberlineError(
-                f"the recording stops after layer {reached}, but layer {layer} is needed: record with a higher `upto`"
+                f"the recording keeps layers {max(min(kept), 0)} to {max(kept)}, but layer {layer} is needed: record "
+                "with a higher `upto`"
             )
 
     def value(self, site: Site, examples: slice = slice(None)) -> Float[Tensor, "examples tokens d"]:
@@ -184,11 +198,9 @@ class Keeper:
 def size(network: Network, prompts: Prompts, keep: Iterable[Keep] = (), dtype: torch.dtype | None = None) -> int:
     """Bytes that a recording of these prompts will hold."""
     extras = check_keep(keep)
-    config = network.model.config
-    kv_width = (getattr(config, "num_key_value_heads", None) or network.n_heads) * network.head_dim
     length = int(prompts.ids.shape[1])
     widths = {kind.read: kind.width(network, length) for kind in KINDS.values()}
-    always = 2 * kv_width + sum(width for activation, width in widths.items() if activation.always)
+    always = 2 * network.kv_width + sum(width for activation, width in widths.items() if activation.always)
     question = always + sum(width for activation, width in widths.items() if activation.name in extras)
     tokens = len(prompts) * (length - prompts.prefix)
     values = network.n_layers * (prompts.prefix * always + tokens * question)

@@ -24,7 +24,7 @@ from numberline.engine.journal import Piece
 from numberline.engine.lab import Read
 from numberline.engine.recording import Recording
 from numberline.engine.sites import Position, Site, neurons
-from numberline.methods.das import loss_scale, minibatches
+from numberline.methods.das import at_once, loss_scale
 from numberline.methods.pairs import Pairs, pld
 
 Place = tuple[int, int]
@@ -49,10 +49,13 @@ def attribute(
         part = pairs.part(rows)
         return {"sum": _scores(part, patch(part), sites).sum(1)}
 
-    for rows in minibatches(pairs, neurons(min(layers)).at(position)):
-        total += chapter.piece(f"{rows.start}:{rows.stop}", partial(summed, rows))["sum"]
+    def run(rows: slice) -> None:
+        total.add_(chapter.piece(f"{rows.start}:{rows.stop}", partial(summed, rows))["sum"])
         if progress is not None:
             progress(rows.stop - rows.start)
+
+    first = neurons(min(layers)).at(position)
+    pairs.lab.memory.halving(len(pairs), lambda: at_once(pairs, first), run)
     return total / len(pairs)
 
 

@@ -3,8 +3,9 @@
 1. A free matrix R (d × rank) starts from a seed; Q = qr(R) is the basis.
 2. Q is inserted into the interchange intervention at the chosen site: x + QQᵀ(x_clean − x).
 3. The loss is the cross-entropy toward t(r), restricted to {t(b), t(r)}, on the fitting examples. Gradients are
-   accumulated over minibatches, so that each step uses the full-batch mean.
-4. Adam, 100 steps, rate 0.05.
+   accumulated over minibatches, so that each step uses the full-batch mean; one that memory has no room for is halved.
+4. Adam, 100 steps, rate 0.05. With `patience`, which the paper does not have, a fit ends when its loss has: when in so
+   many steps it fell by less than a hundredth of itself. A fit that is stuck goes on to the end.
 5. `fit_with_restart` begins a fit that is stuck again where the states differ, and keeps the better one.
 
 Fits of one site share one batch: several initialisations are conditions of one sweep, and several cases are examples of
@@ -32,11 +33,13 @@ from numberline.seed import SEED
 STEPS = 100
 RATE = 0.05
 HALF_PRECISION_SCALE = 100.0
+SETTLED = 0.01
+"""The share of itself by which a loss still falls while it has not ended."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A learned subspace and its loss at every step."""
+    """A learned subspace and its loss at every step; the last one stands for steps that were left out."""
 
     subspace: Subspace
     losses: Float[Tensor, " steps"]
@@ -61,12 +64,11 @@ def loss_scale(lab: Lab) -> float:
     return HALF_PRECISION_SCALE if lab.network.dtype.itemsize < 4 else 1.0
 
 
-def minibatches(pairs: Pairs, site: Site, copies: int = 1) -> list[slice]:
-    """Slices of examples whose activations fit in memory until the backward pass."""
+def at_once(pairs: Pairs, site: Site, copies: int = 1) -> int:
+    """How many examples' activations fit in memory until the backward pass."""
     lab, length = pairs.lab, pairs.corrupted.length
     tokens = length - site.tokens(pairs.positions, length)[0]
-    step = max(lab.memory.graph(tokens, lab.network.n_layers - site.layer) // copies, 1)
-    return [slice(first, min(first + step, len(pairs))) for first in range(0, len(pairs), step)]
+    return max(lab.memory.graph(tokens, lab.network.n_layers - site.layer) // copies, 1)
 
 
 def fit(
@@ -77,9 +79,11 @@ def fit(
     steps: int = STEPS,
     rate: float = RATE,
     progress: Callable[[int], object] | None = None,
+    patience: int = 0,
 ) -> list[Fit]:
     """Learn a rank-`rank` subspace at a site, once from each seed."""
-    return [fits[0] for fits in fit_cases([pairs], site, rank, seeds, steps, rate, progress)]
+    fitted = fit_cases([pairs], site, rank, seeds, steps, rate, progress, patience=patience)
+    return [fits[0] for fits in fitted]
 
 
 def fit_cases(
@@ -91,12 +95,13 @@ def fit_cases(
     rate: float = RATE,
     progress: Callable[[int], object] | None = None,
     starts: Sequence[Float[Tensor, "d k"]] = (),
+    patience: int = 0,
 ) -> list[list[Fit]]:
     """Learn a subspace for each of several pairs at one site, once from each seed: fits[seed][case].
 
     With `starts`, one for each case, a fit begins there and not where a seed says. `progress` is told fits.
     """
-    pairs, of = _together(cases)
+    pairs, of = _together(cases, site)
     lab = pairs.lab
     width = pairs.clean.value(site, slice(0, 1)).shape[-1]
     device = lab.network.blocks[max(site.layer, 0)].device
@@ -107,7 +112,7 @@ def fit_cases(
     ]
     flat = [matrix for matrices in free for matrix in matrices]
     optimizer = torch.optim.Adam(flat, lr=rate)
-    scale, batches = loss_scale(lab), minibatches(pairs, site, len(seeds))
+    scale = loss_scale(lab)
     share = 1 / of.bincount().double()[of]  # of each example in the mean of its case
     losses = torch.zeros(len(seeds), len(cases), steps)
     chapter = lab.journal.chapter("fit", pairs.clean.prompts.ids, pairs.corrupted.prompts.ids, site, rank, list(seeds))
@@ -127,21 +132,27 @@ def fit_cases(
         found = {f"gradient {number}": gradient for number, gradient in enumerate(gradients)}
         return {"losses": each.detach().to("cpu", torch.float32), **found}
 
+    def add(step: int, rows: slice) -> None:
+        # The optimiser's own state is not kept: with the same gradients it goes the same way again, at once.
+        made = chapter.piece(f"step {step} {rows.start}:{rows.stop}", partial(backward, rows))
+        for number, matrix in enumerate(flat):
+            gradient = made[f"gradient {number}"]
+            matrix.grad = gradient if matrix.grad is None else matrix.grad.add_(gradient)
+        losses[:, :, step].index_add_(1, of[rows], made["losses"])
+
     for step in range(steps):
         optimizer.zero_grad()
-        for rows in batches:
-            # The optimiser's own state is not kept: with the same gradients it goes the same way again, at once.
-            made = chapter.piece(f"step {step} {rows.start}:{rows.stop}", partial(backward, rows))
-            for number, matrix in enumerate(flat):
-                gradient = made[f"gradient {number}"]
-                matrix.grad = gradient if matrix.grad is None else matrix.grad.add_(gradient)
-            losses[:, :, step].index_add_(1, of[rows], made["losses"])
+        lab.memory.halving(len(pairs), lambda: at_once(pairs, site, len(seeds)), partial(add, step))
         for matrix in flat:
             assert matrix.grad is not None
             matrix.grad /= scale
         optimizer.step()
+        ended = bool(patience) and _ended(losses[:, :, : step + 1], patience)
         if progress is not None:
-            progress(len(cases))
+            progress(len(cases) * (steps - step if ended else 1))
+        if ended:
+            losses[:, :, step + 1 :] = losses[:, :, step, None]
+            break
     return [
         [
             Fit(
@@ -160,6 +171,7 @@ def fit_with_restart(
     seed: int = SEED,
     steps: int = STEPS,
     progress: Callable[[int], object] | None = None,
+    patience: int = 0,
 ) -> list[Fit]:
     """Learn a direction for each case at one site; where a random start is stuck, also from the mean difference.
 
@@ -170,12 +182,12 @@ def fit_with_restart(
     mean difference between the clean and the corrupted states (its provenance says so), and the better one is kept;
     where no direction at the site does it, that costs a second fit. `progress` is told of the first fits.
     """
-    (fits,) = fit_cases(cases, site, seeds=(seed,), steps=steps, progress=progress)
+    (fits,) = fit_cases(cases, site, seeds=(seed,), steps=steps, progress=progress, patience=patience)
     stuck = [number for number, fit in enumerate(fits) if fit.stuck]
     if stuck:
         chosen = [cases[number] for number in stuck]
         starts = [mean_difference(pairs, site) for pairs in chosen]
-        (again,) = fit_cases(chosen, site, seeds=(seed,), steps=steps, starts=starts)
+        (again,) = fit_cases(chosen, site, seeds=(seed,), steps=steps, starts=starts, patience=patience)
         for number, second in zip(stuck, again, strict=True):
             first = float(fits[number].losses[-1])
             if second.losses[-1] < first:
@@ -183,10 +195,18 @@ def fit_with_restart(
     return fits
 
 
-def _together(cases: Sequence[Pairs]) -> tuple[Pairs, Int[Tensor, " n"]]:
+def _ended(losses: Float[Tensor, "*fits steps"], patience: int) -> bool:
+    """Whether every loss has ended: the best of the last steps is hardly better than the best before them."""
+    if losses.shape[-1] <= patience:
+        return False
+    before, now = losses[..., :-patience].amin(-1), losses[..., -patience:].amin(-1)
+    return bool(((now > (1 - SETTLED) * before) & (losses[..., -1] <= math.log(2))).all())
+
+
+def _together(cases: Sequence[Pairs], site: Site) -> tuple[Pairs, Int[Tensor, " n"]]:
     """Several cases as one, and which of them each example is from."""
     of = torch.cat([torch.full((len(pairs),), number) for number, pairs in enumerate(cases)])
-    return (cases[0] if len(cases) == 1 else join(cases)), of
+    return (cases[0] if len(cases) == 1 else join(cases, site.layer)), of
 
 
 def _initial(width: int, rank: int, seed: int) -> Float[Tensor, "width rank"]:

@@ -102,23 +102,25 @@ def record(
     answers: Int[Tensor, "n 2"],
     label: str = "",
     keep: Sequence[Keep] = (),
+    upto: int | None = None,
 ) -> Pairs:
-    """Record both sides; they run through what they share once."""
+    """Record both sides; they run through what they share once. `upto`: the last layer at which clean is a source."""
+    read = Read(logits=answers)
     one = lab.record(clean, keep)
+    clean_pld = pld(lab.run(one, [], read).logits)
+    if upto is not None:
+        one.forget(after=upto)
     other = lab.record(corrupted, keep, prefix_of=one)
-    plds = [pld(lab.run(recording, [], Read(logits=answers)).logits) for recording in (one, other)]
-    return Pairs(lab, one, other, answers, label, plds[0], plds[1])
+    return Pairs(lab, one, other, answers, label, clean_pld, pld(lab.run(other, [], read).logits))
 
 
-def join(parts: Sequence[Pairs]) -> Pairs:
-    """Pairs of one layout as one batch, recorded together."""
-    lab = parts[0].lab
-    clean = lab.record(Prompts.join([pairs.clean.prompts for pairs in parts]))
-    corrupted = lab.record(Prompts.join([pairs.corrupted.prompts for pairs in parts]), prefix_of=clean)
+def join(parts: Sequence[Pairs], layer: int) -> Pairs:
+    """Pairs of one layout as one batch, for edits at one layer: what the recordings keep from there on."""
+    before = max(layer - 1, -1)  # what is inside a block is computed from what enters it
     return Pairs(
-        lab,
-        clean,
-        corrupted,
+        parts[0].lab,
+        Recording.join([pairs.clean for pairs in parts], range(before, layer + 1)),
+        Recording.join([pairs.corrupted for pairs in parts], range(before, parts[0].lab.network.n_layers)),
         torch.cat([pairs.answers for pairs in parts]),
         ", ".join(dict.fromkeys(pairs.label for pairs in parts)),
         torch.cat([pairs.clean_pld for pairs in parts]),

@@ -171,6 +171,12 @@ class Network:
         """Where token ids go in."""
         return weight(self.embedding).device
 
+    @property
+    def kv_width(self) -> int:
+        """The width of a token's keys, and of its values: key/value heads may be fewer than heads."""
+        config = self.model.config.get_text_config()
+        return (getattr(config, "num_key_value_heads", None) or self.n_heads) * self.head_dim
+
     def embed(self, ids: Int[Tensor, "rows tokens"], start: int) -> Float[Tensor, "rows tokens d_model"]:
         """The residual stream entering block 0, for tokens at positions start, start+1, …"""
         hidden: Tensor = self.embedding(ids.to(self.device))
@@ -190,17 +196,17 @@ class Network:
     def logits(
         self, hidden: Float[Tensor, "rows d_model"], tokens: Int[Tensor, "rows chosen"] | None = None
     ) -> Float[Tensor, "rows logits"]:
-        """Unembed final residuals: over the whole vocabulary, or for the chosen tokens of each row only."""
+        """Unembed final residuals: over the whole vocabulary, or for the chosen tokens of each row only, in fp32."""
         rows, bias = weight(self.unembedding), getattr(self.unembedding, "bias", None)
         home = next((parameter.device for parameter in self.final_norm.parameters()), hidden.device)
         normed: Tensor = self.final_norm(hidden.to(home))
         if tokens is None:
             logits: Tensor = self.unembedding(normed.to(rows.device))
         else:
-            chosen = tokens.to(rows.device)
-            logits = (rows[chosen] @ normed.to(rows.device)[:, :, None]).squeeze(-1)
+            chosen, precise = tokens.to(rows.device), torch.promote_types(normed.dtype, torch.float32)
+            logits = (rows[chosen].to(precise) @ normed.to(rows.device, precise)[:, :, None]).squeeze(-1)
             if bias is not None:
-                logits = logits + bias[chosen]
+                logits = logits + bias[chosen].to(precise)
         if self.logit_multiplier != 1.0:
             logits = logits * self.logit_multiplier
         if self.softcap is not None:

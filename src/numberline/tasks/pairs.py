@@ -24,13 +24,13 @@ class CounterfactualPairs(Pairs):
 
 
 def record_pairs(
-    lab: Lab, task: Task, examples: Sequence[Counterfactual], keep: Sequence[Keep] = ()
+    lab: Lab, task: Task, examples: Sequence[Counterfactual], keep: Sequence[Keep] = (), upto: int | None = None
 ) -> CounterfactualPairs:
-    """Record both sides of counterfactuals."""
+    """Record both sides of counterfactuals; `upto`: the last layer at which the clean side is a source."""
     clean, corrupted = (
         encode(lab.tokenizer, task, operands) for operands in (clean_operands(examples), corrupted_operands(examples))
     )
     tokens = answer_ids(lab.tokenizer, task, examples)
-    pairs = record(lab, clean, corrupted, tokens, f"{examples[0].case} perturbed", keep)
+    pairs = record(lab, clean, corrupted, tokens, f"{examples[0].case} perturbed", keep, upto)
     known = {each.name: getattr(pairs, each.name) for each in fields(pairs)}
     return CounterfactualPairs(**known, task=task, examples=tuple(examples))

@@ -25,6 +25,7 @@ class Sizes:
     dose_prompts: int = 64  # per cell
     dose_window: int = 2
     field_stride: int = 4
+    patience: int = 0  # steps in which a fit's loss must still fall; 0: every fit makes all its steps
 
 
 PAPER = Sizes()
@@ -42,7 +43,8 @@ QUICK = Sizes(
     operand_prompts=50,
     dose_prompts=16,
     field_stride=8,
+    patience=20,
 )
 
-MEDIUM = replace(QUICK, evaluation=128, fitting=96, choosing=64, candidates=528, dose_prompts=64)
+MEDIUM = replace(QUICK, evaluation=128, fitting=96, choosing=64, candidates=528, dose_prompts=64, patience=0)
 """For models whose mechanism is known: few prompts, but enough of them to tell a direction from what goes with it."""

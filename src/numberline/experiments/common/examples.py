@@ -31,6 +31,8 @@ def counterfactuals(context: Context, task: Task, case: str, hand: Hand = "evalu
     return found
 
 
-def case_pairs(lab: Lab, context: Context, task: Task, case: str, hand: Hand = "evaluation") -> CounterfactualPairs:
-    """The recorded examples of a case in one hand."""
-    return record_pairs(lab, task, counterfactuals(context, task, case, hand))
+def case_pairs(
+    lab: Lab, context: Context, task: Task, case: str, hand: Hand = "evaluation", upto: int | None = None
+) -> CounterfactualPairs:
+    """The recorded examples of a case in one hand; `upto`: the last layer at which the clean side is a source."""
+    return record_pairs(lab, task, counterfactuals(context, task, case, hand), upto=upto)

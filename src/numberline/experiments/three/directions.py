@@ -169,7 +169,11 @@ def fit_all(
             rows.append({**row, "method": choice["method"], **learned, "why": choice["why"]})
             continue
         (fit,) = das.fit_with_restart(
-            [fitting], place.site, context.seed, progress=lambda done: count(done * context.sizes.fitting)
+            [fitting],
+            place.site,
+            context.seed,
+            progress=lambda done: count(done * context.sizes.fitting),
+            patience=context.sizes.patience,
         )
         fitted[name] = seen[name].signed(fit.subspace)
         losses.append(fit.losses)

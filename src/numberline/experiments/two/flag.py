@@ -97,14 +97,16 @@ def measure(
     count = context.meter(len(layers) * len(CASES) * steps)
     fitting = {case: case_pairs(lab, context, case, "fitting") for case in CASES}
     evaluation = {case: case_pairs(lab, context, case) for case in CASES}
-    fitted = {layer: fit_flags(fitting, resid(layer).at("y2"), steps, count) for layer in layers}
+    fitted = {
+        layer: fit_flags(fitting, resid(layer).at("y2"), steps, count, context.sizes.patience) for layer in layers
+    }
     rows = layer_rows(evaluation, fitted)
     (role,) = settle(lab, context, flag_layer([row for row in rows if row["metric"] == "iia"]))
     if not role.found:
         return Result.of({"layers": rows}, context.sizes.evaluation, roles=[role], missing=not_found(role))
     layer = role.layer
     if layer not in fitted:
-        fitted[layer] = fit_flags(fitting, resid(layer).at("y2"), steps, count)
+        fitted[layer] = fit_flags(fitting, resid(layer).at("y2"), steps, count, context.sizes.patience)
     flags, projections = project(lab, context, layer, fitted[layer])
     aligned = torch.stack([alignment(lab, layer, flags[case].basis) for case in CASES])
     tables = {
@@ -122,9 +124,11 @@ def measure(
     return Result.of(tables, context.sizes.evaluation, tensors, subspaces, [role])
 
 
-def fit_flags(pairs_of: Mapping[str, Pairs], site: Site, steps: int, progress: Callable[[int], None]) -> Flags:
+def fit_flags(
+    pairs_of: Mapping[str, Pairs], site: Site, steps: int, progress: Callable[[int], None], patience: int = 0
+) -> Flags:
     """One direction at a site, fitted in each case; all cases in one batch. Provenance says which began again."""
-    fits = fit_with_restart(list(pairs_of.values()), site, steps=steps, progress=progress)
+    fits = fit_with_restart(list(pairs_of.values()), site, steps=steps, progress=progress, patience=patience)
     return {case: fit.subspace for case, fit in zip(pairs_of, fits, strict=True)}
 
 

@@ -43,7 +43,11 @@ def layers(lab: Lab, context: Context) -> Result:
         for place, x in zip(places, clouds.read(lab, prompts, [place.site for place in places]), strict=True)
     ]
     at_y1, at_y2 = found[0::2], found[1::2]
-    pairs_of = {(case, kind): case_pairs(lab, context, task, case, kind) for case in task.operands for kind in EXAMPLES}
+    pairs_of = {
+        (case, kind): case_pairs(lab, context, task, case, kind, upto=last)
+        for case in task.operands
+        for kind in EXAMPLES
+    }
     fitting = pairs_of["y1", "fitting"]
     patched = (last + 1) * (5 + 2 * RANDOM_DRAWS) * (sizes.evaluation + sizes.fitting)
     random = das.random_subspaces(lab.network.d_model, 1, RANDOM_DRAWS, context.seed)
@@ -55,7 +59,13 @@ def layers(lab: Lab, context: Context) -> Result:
         u = known
         if layer < last:
             site = resid(layer).at("y1")
-            fit = das.fit(fitting, site, seeds=(context.seed,), progress=lambda done: count(done * len(fitting)))
+            fit = das.fit(
+                fitting,
+                site,
+                seeds=(context.seed,),
+                progress=lambda done: count(done * len(fitting)),
+                patience=sizes.patience,
+            )
             u = one.signed(fit[0].subspace)
         pc1, v2 = one.component(1), two.component(1)
         tried = {

@@ -79,7 +79,11 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
         Cloud.of(lab, place, x, operands)
         for place, x in zip((first, second), clouds.read(lab, prompts, [first.site, second.site]), strict=True)
     )
-    pairs_of = {(case, kind): case_pairs(lab, context, task, case, kind) for case in task.operands for kind in EXAMPLES}
+    pairs_of = {
+        (case, kind): case_pairs(lab, context, task, case, kind, upto=layer)
+        for case in task.operands
+        for kind in EXAMPLES
+    }
     few: dict[Hand, CounterfactualPairs] = {
         "evaluation": pairs_of["y1", "evaluation"],
         "fitting": pairs_of["y1", "fitting"].part(slice(0, FEW)),
@@ -93,6 +97,7 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
         first.site,
         seeds=(context.seed, context.seed + 1),
         progress=lambda done: count(2 * done * context.sizes.fitting),
+        patience=context.sizes.patience,
     )
     u, u_second = (one.signed(fit.subspace) for fit in fits)
     v2, choice = component_or_learned(context, two, second.site, pairs_of["y2", "fitting"])
@@ -110,6 +115,7 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
         first.site,
         seeds=(context.seed,),
         progress=lambda done: count(done * len(few["fitting"])),
+        patience=context.sizes.patience,
     )
     for kind, pairs in few.items():
         labels = {"case": "y1", "position": "y1", "examples": kind}
@@ -150,7 +156,7 @@ def component_or_learned(context: Context, seen: Cloud, site: Site, fitting: Pai
     found = f"PC1 recovers {first:.2f} on the fitting examples, the full-rank patch {full:.2f}"
     if first >= max(RELEVANT * full, role_rules.LEAST):
         return pc1, {"method": "PCA", "pc1": first, "full": full, "why": found}
-    (fit,) = das.fit_with_restart([fitting], site, context.seed)
+    (fit,) = das.fit_with_restart([fitting], site, context.seed, patience=context.sizes.patience)
     why = f"{found}: not relevant; learned{fit.remark}"
     return seen.signed(fit.subspace), {"method": "DAS", "pc1": first, "full": full, "why": why}
 

@@ -45,7 +45,11 @@ def shortcut(lab: Lab, context: Context) -> Result:
     conditions = 3 + RANDOM_DRAWS
     count = context.meter(das.STEPS * sizes.fitting + conditions * (sizes.evaluation + sizes.fitting))
     (fit,) = das.fit_with_restart(
-        [pairs_of["fitting"]], place.site, context.seed, progress=lambda done: count(done * sizes.fitting)
+        [pairs_of["fitting"]],
+        place.site,
+        context.seed,
+        progress=lambda done: count(done * sizes.fitting),
+        patience=sizes.patience,
     )
     operands = cloud(task, sizes.number_cloud, context.seed)
     prompts = encode(lab.tokenizer, task, operands)

@@ -51,10 +51,14 @@ def transport(lab: Lab, context: Context) -> Result:
     role = roles.require(context, "transport_head")
     place = Place("y1", head(role.layer, role.head).at("y2"))
     task, sizes = Task(context.concept), context.sizes
-    pairs_of = {kind: case_pairs(lab, context, task, "y1", kind) for kind in EXAMPLES}
+    pairs_of = {kind: case_pairs(lab, context, task, "y1", kind, upto=role.layer) for kind in EXAMPLES}
     count = context.meter(das.STEPS * sizes.fitting + (4 + 2 * RANDOM_DRAWS) * (sizes.evaluation + sizes.fitting))
     (fit,) = das.fit_with_restart(
-        [pairs_of["fitting"]], place.site, context.seed, progress=lambda done: count(done * sizes.fitting)
+        [pairs_of["fitting"]],
+        place.site,
+        context.seed,
+        progress=lambda done: count(done * sizes.fitting),
+        patience=sizes.patience,
     )
     operands = cloud(task, sizes.shared_cloud, context.seed)
     prompts = encode(lab.tokenizer, task, operands)
