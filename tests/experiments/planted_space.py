@@ -78,7 +78,7 @@ def short_fits_of(few: int) -> Callable[[], Iterator[None]]:
     """A fixture: DAS with few steps; progress is told the full number, so that counts still add up."""
     whole = das.fit_cases
 
-    def short(cases, site, rank=1, seeds=(SEED,), steps=0, rate=das.RATE, progress=None, starts=()):
+    def short(cases, site, rank=1, seeds=(SEED,), steps=0, rate=das.RATE, progress=None, starts=(), patience=0):
         fits = whole(cases, site, rank, seeds, few, rate, None, starts)
         if progress is not None:
             progress(das.STEPS * len(cases))

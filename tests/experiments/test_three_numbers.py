@@ -253,7 +253,7 @@ def test_a_head_that_writes_along_one_line_has_one_component(monkeypatch):
 
     drawn = iter(das.random_subspaces(128, 1, len(k3_directions.DIRECTIONS)))
 
-    def quick(cases, site, seed, progress=lambda _: None):
+    def quick(cases, site, seed, progress=lambda _: None, patience=0):
         progress(das.STEPS)
         return [das.Fit(next(drawn), torch.zeros(1))]
 

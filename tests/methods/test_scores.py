@@ -146,6 +146,22 @@ def test_fits_of_several_cases_in_one_batch_are_the_fits_of_each(lab):
     assert not torch.allclose(together[0][0].subspace.basis, together[0][1].subspace.basis, atol=1e-2)
 
 
+def test_a_fit_ends_when_its_loss_has(lab, pairs):
+    part, site, told = pairs.part(slice(0, 8)), resid(LAYER).at("y1"), []
+    (whole,) = fit(part, site, steps=60)
+    (ended,) = fit(part, site, steps=60, patience=5, progress=told.append)
+    made = len(told)
+    assert 5 < made < 60
+    assert sum(told) == 60, "steps that are not made are done"
+    assert torch.equal(ended.losses[:made], whole.losses[:made])
+    assert ended.losses.shape == whole.losses.shape
+    assert set(ended.losses[made:].tolist()) == {float(ended.losses[made - 1])}
+    falling, flat = torch.linspace(0.6, 0.1, 20), torch.full((20,), 0.3)
+    assert not das._ended(torch.stack([flat, falling]), 5), "one of two still falls"
+    assert das._ended(torch.stack([flat, flat]), 5)
+    assert not das._ended(flat + 0.6, 5), "b is still ahead of r: it may be a plateau"
+
+
 def test_a_stuck_fit_begins_again_at_the_mean_difference(lab, pairs):
     part, site = pairs.part(slice(0, 8)), resid(LAYER).at("y1")
     (alone,) = fit(part, site, seeds=(1,), steps=1)

@@ -78,7 +78,9 @@ def measure(lab: Lab, context: Context, layer: int, steps: int = STEPS) -> Resul
     by_hand: dict[str, Flag] = {}
     for position, cases in FITTED.items():
         site, wins = resid(layer).at(position), largest_so_far(task, operands, position)
-        fitted = fit_flags({case: pairs_of["fitting"][case] for case in cases}, site, steps, count)
+        fitted = fit_flags(
+            {case: pairs_of["fitting"][case] for case in cases}, site, steps, count, context.sizes.patience
+        )
         signed, along = sign_flags(fitted, states[position], wins)
         splits = {split: {case: pairs_of[split][case] for case in cases} for split in EXAMPLES}
         tables["patches"] += [{"position": position, **row} for row in patch_rows(lab, context, site, signed, splits)]

@@ -92,7 +92,9 @@ def measure(
             }
             pairs_of = {name: record_pairs(lab, task, arrange(task, hand, order)) for name, hand in hands.items()}
             flags = {
-                "flag": fit_flags({position: pairs_of["fitting"]}, sites[position], steps, count)[position],
+                "flag": fit_flags(
+                    {position: pairs_of["fitting"]}, sites[position], steps, count, context.sizes.patience
+                )[position],
                 "flag_k3": three,
             }
             wins = largest_so_far(task, operands, position)
