@@ -146,15 +146,18 @@ def attribute(
 class OpenRun(RunFolder):
     """A run's folder, with its figures and its ledger."""
 
-    def figure(self, label: str) -> "Figure":
-        """A figure drawn from the results, to be shown or saved."""
+    def figure(self, label: str, recovery: str = "pooled") -> "Figure":
+        """A figure drawn from the results, to be shown or saved, with the pooled position recovery or the paper's."""
         from numberline.report.draw import render
+        from numberline.report.recovery import Recovery
         from numberline.report.registry import FIGURES
         from numberline.report.view import RunView
 
         if label not in FIGURES:
             raise NumberlineError(f"there is no figure {label!r}: choose from {', '.join(FIGURES)}")
-        return render(FIGURES[label], RunView(self)).figure
+        if recovery not in set(Recovery):
+            raise NumberlineError(f"there is no recovery {recovery!r}: choose from {', '.join(Recovery)}")
+        return render(FIGURES[label], RunView(self, Recovery(recovery))).figure
 
     def claims(self) -> "tuple[Finding, ...]":
         """Every claim of the paper, tested on the results."""

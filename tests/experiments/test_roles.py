@@ -106,7 +106,7 @@ def test_the_users_choice_stands_above_the_papers_and_the_runs(monkeypatch):
     assert settled(Context()) == ((1,), "this run", True)
     assert settled(chosen) == ((3,), "the user", True)
     monkeypatch.setattr(roles, "is_papers", lambda lab: True)
-    monkeypatch.setattr(roles, "PAPER", {"number_layer": (5,)})
+    monkeypatch.setattr(roles, "SITES", {"number_layer": (5,)})
     assert settled(Context()) == ((5,), "the paper", True)
     assert settled(chosen) == ((3,), "the user", True)
     assert settled(chosen, replace(found, found=False, value=())) == ((3,), "the user", True)

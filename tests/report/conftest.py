@@ -3,9 +3,14 @@
 from pathlib import Path
 
 import browser
+import matplotlib
+import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from synthetic import make_run
 
+from numberline.report import style
+from numberline.report.registry import FIGURES
 from numberline.report.view import RunView
 from numberline.results.folder import RunFolder
 
@@ -19,6 +24,21 @@ def made_up(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def view(made_up) -> RunView:
     return RunView(RunFolder.open(made_up))
+
+
+@pytest.fixture(scope="session")
+def drawings(view):
+    """Every figure, laid out, and its pixels at low resolution."""
+    found = {}
+    for label, spec in FIGURES.items():
+        # One draw instead of render's layout and a second one for the pixels.
+        with matplotlib.rc_context(style.RC):
+            drawing = spec.make(view)
+            style.note(drawing.figure, view.note)
+            canvas = FigureCanvasAgg(drawing.figure)
+            canvas.draw()
+        found[label] = (drawing, np.asarray(canvas.buffer_rgba()))
+    return found
 
 
 @pytest.fixture(scope="module")

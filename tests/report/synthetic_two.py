@@ -367,10 +367,17 @@ def operands_result() -> Result:
     return Result.of({"accuracy": rows}, 300)
 
 
+def pairs_result() -> Result:
+    names = {"two-digit pairs": 2, "three-digit pairs": 3}
+    rows = [{"population": name, "k": 2, "digits": n, "right": 9, **score(0.9)} for name, n in names.items()]
+    return Result.of({"accuracy": rows}, 300)
+
+
 def results() -> dict[str, Result]:
     """A result of every experiment with two numbers."""
     return {
         "behaviour.operands": operands_result(),
+        "behaviour.pairs": pairs_result(),
         "behaviour.outcomes": outcomes_result(),
         "k2.trace": trace_result(),
         "k2.probes": probes_result(),

@@ -7,15 +7,13 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from synthetic import make_run, results
 
 from numberline.errors import NumberlineError
 from numberline.experiments.registry import EXPERIMENTS
-from numberline.report import draw, style
+from numberline.report import draw
 from numberline.report.draw import draw_run, fed_by, file_name, listed_in, render
 from numberline.report.registry import FIGURES, TABLES
 from numberline.report.view import RunView
@@ -82,21 +80,6 @@ def test_every_label_is_registered():
 def test_figures_read_experiments_that_exist():
     read = {id for spec in (*FIGURES.values(), *TABLES.values()) for id in spec.needs}
     assert read <= set(EXPERIMENTS)
-
-
-@pytest.fixture(scope="session")
-def drawings(view):
-    """Every figure, laid out, and its pixels at low resolution."""
-    found = {}
-    for label, spec in FIGURES.items():
-        # One draw instead of render's layout and a second one for the pixels.
-        with matplotlib.rc_context(style.RC):
-            drawing = spec.make(view)
-            style.note(drawing.figure, view.note)
-            canvas = FigureCanvasAgg(drawing.figure)
-            canvas.draw()
-        found[label] = (drawing, np.asarray(canvas.buffer_rgba()))
-    return found
 
 
 @pytest.mark.parametrize("label", FIGURES)

@@ -41,16 +41,16 @@ def test_text_is_readable_in_a_column():
     assert style.RC["pdf.fonttype"] == 42, "publishers refuse Type 3 fonts"
 
 
-def test_error_bars_are_one_standard_error():
+def test_error_bars_are_the_intervals_of_the_tables():
     axes = Figure().subplots()
-    panels.bars(axes, ["a"], {"s": [{"mean": 0.5, "se": 0.1, "lo": 0.1, "hi": 0.9}]}, {"s": "k"})
+    panels.bars(axes, ["a"], {"s": [{"mean": 0.5, "se": 0.1, "n": 8, "lo": 0.1, "hi": 0.8}]}, {"s": "k"})
     (line,) = axes.containers[-1].lines[2]
-    assert np.allclose(line.get_segments()[0][:, 1], [0.4, 0.6])
+    assert np.allclose(line.get_segments()[0][:, 1], [0.1, 0.8])
 
 
 def test_a_missing_bar_leaves_its_place_empty():
     axes = Figure().subplots()
-    panels.bars(axes, ["a", "b"], {"s": [None, {"mean": 0.5, "se": 0.1}]}, {"s": "k"})
+    panels.bars(axes, ["a", "b"], {"s": [None, {"mean": 0.5, "n": 8, "lo": 0.4, "hi": 0.6}]}, {"s": "k"})
     assert [patch.get_x() > 0.5 for patch in axes.patches] == [True]
 
 

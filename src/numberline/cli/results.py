@@ -7,18 +7,20 @@ import typer
 
 from numberline.cli.base import app, out
 from numberline.cli.screen import drawn, print_verdict
+from numberline.report.recovery import Recovery
 
 
 @app.command()
 def report(
     run: Annotated[Path, typer.Argument(help="a run's folder: runs/tiny")],
     only: Annotated[list[str] | None, typer.Option(help="a figure's label, or a pattern: 'app-*'; repeatable")] = None,
+    recovery: Annotated[Recovery, typer.Option(help="the position recovery that is shown")] = Recovery.POOLED,
 ) -> None:
     """Draw a run's figures and tables again, from its folder alone, and write its page.
 
     Example: [bold]numberline report runs/tiny[/bold]
     """
-    made = drawn(run, only or ["*"])
+    made = drawn(run, only or ["*"], recovery)
     for label, reason in made.skipped.items():
         out.print(f"– {label:24} {reason}", markup=False)
     out.print(
@@ -60,12 +62,13 @@ def compare(
     from numberline.report.show import section_table
 
     place = to or Path(comparison.PAGE)
-    sections = [comparison.beside(runs[0])] if len(runs) == 1 else comparison.write_comparison(runs, place)
+    alone = [comparison.roles_beside, comparison.beside] if len(runs) == 1 else []
+    sections = [part(runs[0]) for part in alone] or comparison.write_comparison(runs, place)
     for section in sections:
         out.print(f"\n{section.title}", markup=False, style="bold")
         out.print(section_table(section))
         out.print(section.note, markup=False)
-    if len(runs) > 1:
+    if not alone:
         out.print(f"The page is {place}", markup=False)
 
 

@@ -116,11 +116,14 @@ def print_verdict(path: Path, findings: "Sequence[Finding]") -> None:
     out.print(counted(findings, RunView(RunFolder.open(path))), markup=False)
 
 
-def drawn(path: Path, labels: list[str]) -> "Inventory":
+def drawn(path: Path, labels: list[str], recovery: str = "pooled") -> "Inventory":
     """Draw labels of a run and write its page, with a bar."""
     from numberline.report.draw import usable_processes
     from numberline.report.page import make_report
+    from numberline.report.recovery import Recovery
 
     with bar() as progress:
         row = progress.add_task("", total=None)
-        return make_report(path, labels, lambda label: progress.update(row, description=label), usable_processes())
+        return make_report(
+            path, labels, lambda label: progress.update(row, description=label), usable_processes(), Recovery(recovery)
+        )

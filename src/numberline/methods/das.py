@@ -22,6 +22,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from numberline import hyperparameters
 from numberline.engine.edits import swap
 from numberline.engine.journal import Piece
 from numberline.engine.lab import Lab, Read
@@ -30,9 +31,7 @@ from numberline.engine.subspace import Subspace
 from numberline.methods.pairs import Pairs, join, pld
 from numberline.seed import SEED
 
-STEPS = 100
-RATE = 0.05
-HALF_PRECISION_SCALE = 100.0
+STEPS, RATE = hyperparameters.STEPS, hyperparameters.RATE
 SETTLED = 0.01
 """The share of itself by which a loss still falls while it has not ended."""
 
@@ -61,7 +60,7 @@ class Fit:
 
 def loss_scale(lab: Lab) -> float:
     """What a loss is multiplied by before the backward pass."""
-    return HALF_PRECISION_SCALE if lab.network.dtype.itemsize < 4 else 1.0
+    return hyperparameters.HALF_PRECISION_SCALE if lab.network.dtype.itemsize < 4 else 1.0
 
 
 def at_once(pairs: Pairs, site: Site, copies: int = 1) -> int:

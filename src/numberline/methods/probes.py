@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from numberline import hyperparameters
 from numberline.engine.journal import Chapter
 from numberline.engine.lab import Lab
 from numberline.engine.prompts import Prompts
@@ -25,8 +26,8 @@ from numberline.methods import clouds
 from numberline.methods.intervals import Estimate, mean, ratio
 from numberline.methods.trace import question_tokens
 
-PENALTIES = torch.logspace(-2, 4, 13, dtype=torch.float64)
-HELD_OUT = 0.2
+PENALTIES = torch.logspace(*hyperparameters.PENALTIES, dtype=torch.float64)
+HELD_OUT = hyperparameters.HELD_OUT
 GROUP_BYTES = 2**30
 """How much of the prompts' activations is held at once: layers are read in groups."""
 

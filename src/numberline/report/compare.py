@@ -15,7 +15,8 @@ from numberline.claims.paper_values import paper_values
 from numberline.errors import NumberlineError
 from numberline.files import write_whole
 from numberline.report.summary import SYMBOLS, counted
-from numberline.report.view import RunView, words
+from numberline.report.view import RunView, spelled, words
+from numberline.results import paper_roles
 from numberline.results.folder import RunFolder
 from numberline.results.formatting import number, short, with_interval
 from numberline.results.language import PAPER
@@ -23,6 +24,8 @@ from numberline.results.table import NotMeasuredError
 from numberline.templates import fill
 
 PAGE = "compare.html"
+PAPERS = f"paper, {paper_roles.LAYERS} layers"
+DEPTH = "Layers as a fraction of depth, 0 the first and 1 the last; in brackets the site itself."
 BESIDE = ("measured", "paper", "this run", "difference", "paper's in the interval")
 
 
@@ -49,15 +52,18 @@ class ComparedRun:
         return f"{self.view.model} ({said})" if said else self.view.model
 
     def role(self, name: str) -> str:
-        """A role's layers as fractions of depth (the first layer 0, the last 1), and its value."""
-        depth = self.view.shape.layers - 1
+        """A role's layers as fractions of depth, and its value."""
         try:
-            value = self.view.value(name)
+            return placed(name, self.view.value(name), self.view.shape.layers)
         except NotMeasuredError as reason:
             return "not found" if name in self.view.roles else str(reason)
-        layers = value[:1] if "_head" in name else value
-        fractions = ", ".join(number(layer / depth) if depth > 0 else "–" for layer in layers)
-        return f"{fractions} ({self.view.spelled(name)})"
+
+
+def placed(name: str, value: tuple[int, ...], layers: int) -> str:
+    """A role's layers as fractions of a model's depth (the first layer 0, the last 1), and the site itself."""
+    own = value[:1] if "_head" in name else value
+    fractions = ", ".join(number(layer / (layers - 1)) if layers > 1 else "–" for layer in own)
+    return f"{fractions} ({spelled(name, value)})"
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,28 @@ def beside(path: str | Path) -> Section:
         for row in run.numbers
     )
     return Section(f"{run.name} beside {paper_values().model}", BESIDE, rows, counted(run.findings, run.view))
+
+
+def roles_beside(path: str | Path) -> Section:
+    """One run's roles beside the paper's."""
+    run = ComparedRun.open(path)
+    names = dict.fromkeys((*paper_roles.SITES, *run.view.roles))
+    rows = tuple((_role_name(name), _papers(name), run.role(name), _source(run, name)) for name in names)
+    return Section(f"Roles of {run.name} beside the paper's", ("role", PAPERS, "this run", "chosen by"), rows, DEPTH)
+
+
+def _role_name(name: str) -> str:
+    return words(name).removeprefix("set of ")
+
+
+def _papers(name: str) -> str:
+    """The paper's site of a role."""
+    value = paper_roles.SITES.get(name)
+    return "–" if value is None else placed(name, value, paper_roles.LAYERS)
+
+
+def _source(run: ComparedRun, name: str) -> str:
+    return run.view.roles[name].source if run.view.has(name) else "–"
 
 
 def side_by_side(paths: Sequence[str | Path]) -> list[Section]:
@@ -104,11 +132,11 @@ def side_by_side(paths: Sequence[str | Path]) -> list[Section]:
             lambda run, name: str(getattr(run.view.shape, name)),
             "",
         ),
-        table(
+        Section(
             "Roles",
-            [(words(name).removeprefix("set of "), name) for name in found],
-            ComparedRun.role,
-            "Layers as a fraction of depth, 0 the first and 1 the last; in brackets the site itself.",
+            ("", PAPERS, *names),
+            tuple((_role_name(name), _papers(name), *(run.role(name) for run in runs)) for name in found),
+            DEPTH,
         ),
         table(
             "Claims of the paper",

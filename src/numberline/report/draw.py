@@ -20,6 +20,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from numberline.errors import NumberlineError
 from numberline.files import make_folder, write_whole
 from numberline.report import style
 from numberline.report.figure import Drawing, FigureSpec
+from numberline.report.recovery import Recovery
 from numberline.report.registry import EXHIBITS, FIGURES, TABLES
 from numberline.report.tables import TableSpec, as_csv, as_latex, as_markdown
 from numberline.report.view import RunView
@@ -78,6 +80,7 @@ def draw_run(
     labels: Sequence[str] = ("*",),
     told: Callable[[str], object] = lambda *_: None,
     processes: int = 1,
+    recovery: Recovery = Recovery.POOLED,
 ) -> Inventory:
     """Draw everything that a run's results allow, or the labels that match; what was made is also listed on disk.
 
@@ -85,11 +88,11 @@ def draw_run(
     """
     made, path = Inventory(), Path(path)
     _view.cache_clear()
-    _view(path)
+    _view(path, recovery)
     chosen = [label for label in LABELS if any(fnmatchcase(label, pattern) for pattern in labels)]
     if not chosen:
         raise NumberlineError(f"no figure or table is called {labels[0]!r}: choose from {', '.join(LABELS)}")
-    for label, caption, reason in _all_made(path, chosen, min(processes, len(chosen) // 4)):
+    for label, caption, reason in _all_made(path, chosen, recovery, min(processes, len(chosen) // 4)):
         told(label)
         if reason:
             made.skipped[label] = reason
@@ -107,24 +110,24 @@ def usable_processes() -> int:
     return min(cores, 8)
 
 
-def _all_made(path: Path, labels: Sequence[str], processes: int) -> Iterator[tuple[str, str, str]]:
+def _all_made(path: Path, labels: Sequence[str], recovery: Recovery, processes: int) -> Iterator[tuple[str, str, str]]:
     """Each label as it is made, in order, with its caption or the reason why there is none."""
     done = 0
     if processes > 1:
         try:
             with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-                for found in pool.map(_make, [path] * len(labels), labels):
+                for found in pool.map(_make, repeat(path), labels, repeat(recovery)):
                     done += 1
                     yield found
         except (BrokenProcessPool, OSError) as error:
             logging.getLogger(__name__).warning("the rest is drawn by one process (%s)", error)
     for label in labels[done:]:
-        yield _make(path, label)
+        yield _make(path, label, recovery)
 
 
-def _make(path: Path, label: str) -> tuple[str, str, str]:
+def _make(path: Path, label: str, recovery: Recovery) -> tuple[str, str, str]:
     """One figure or table, whole or not at all."""
-    view = _view(path)
+    view = _view(path, recovery)
     try:
         return label, _figure(view, FIGURES[label]) if label in FIGURES else _table(view, TABLES[label]), ""
     except NotMeasuredError as missing:
@@ -134,9 +137,9 @@ def _make(path: Path, label: str) -> tuple[str, str, str]:
 
 
 @lru_cache(maxsize=1)
-def _view(path: Path) -> RunView:
+def _view(path: Path, recovery: Recovery) -> RunView:
     """A run as a report sees it, read once by each process."""
-    return RunView(RunFolder.open(path))
+    return RunView(RunFolder.open(path), recovery)
 
 
 def listed_in(path: str | Path) -> Inventory:

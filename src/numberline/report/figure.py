@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from numberline.report import style
+from numberline.report import error_bars, style
 from numberline.report.exhibit import Exhibit
 from numberline.report.view import RunView
 from numberline.results.table import NotMeasuredError
@@ -41,9 +41,10 @@ figure = FigureSpec.declare
 
 
 def compose(page: Figure, view: RunView, axes: Mapping[str, Axes], panels: Mapping[str, Panel], lead: str) -> Drawing:
-    """Draw each panel into its axes; the caption is the lead and the panels' sentences with their letters."""
+    """Draw each panel into its axes; the caption: the lead, the panels' sentences, what error bars are."""
     sentences: list[str] = []
     reasons: list[str] = []
+    bars: dict[str, str] = {}
     for letter, panel in panels.items():
         try:
             sentence = panel(axes[letter], view)
@@ -56,15 +57,16 @@ def compose(page: Figure, view: RunView, axes: Mapping[str, Axes], panels: Mappi
             style.title(axes[letter], letter, named)
             sentence = f"({letter}) {sentence}"
         sentences.append(sentence)
+        bars[letter] = error_bars.said(axes[letter])
     if len(reasons) == len(panels):
         raise NotMeasuredError("; ".join(dict.fromkeys(reasons)))
-    return Drawing(page, caption(view, lead, sentences))
+    return Drawing(page, caption(view, lead, [*sentences, error_bars.sentence(bars)]))
 
 
 def caption(view: RunView, lead: str, sentences: Sequence[str] = ()) -> str:
     """A caption: what is shown, of which model, panel by panel, and how small the run was."""
     end = f" ({view.note[0].upper()}{view.note[1:]}.)" if view.note else ""
-    return " ".join([f"{view.model}: {lead.rstrip('.')}.", *sentences]).strip() + end
+    return " ".join([f"{view.model}: {lead.rstrip('.')}.", *filter(None, sentences)]) + end
 
 
 def _explain(axes: Axes, reason: str) -> None:

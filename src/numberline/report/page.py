@@ -22,7 +22,9 @@ from markupsafe import Markup
 
 from numberline.claims.paper_values import paper_values
 from numberline.files import write_whole
+from numberline.report.choices import KINDS, choices
 from numberline.report.draw import Inventory, draw_run, file_name, listed_in
+from numberline.report.recovery import Recovery
 from numberline.report.registry import EXHIBITS, PLOTS, SECTIONS, TABLES
 from numberline.report.tables import plain_heads
 from numberline.report.view import RunView
@@ -53,21 +55,23 @@ def make_report(
     labels: Sequence[str] = ("*",),
     told: Callable[[str], object] = lambda *_: None,
     processes: int = 1,
+    recovery: Recovery = Recovery.POOLED,
 ) -> Inventory:
     """Draw what a run's results allow, or the labels that match, and write the page of all that there is."""
-    made = draw_run(path, labels, told, processes)
-    write_page(path)
+    made = draw_run(path, labels, told, processes, recovery)
+    write_page(path, recovery)
     return made
 
 
-def write_page(path: str | Path) -> Path:
+def write_page(path: str | Path, recovery: Recovery = Recovery.POOLED) -> Path:
     """Test the claims anew and write report.html from what was drawn."""
     # Imported here because it takes seconds, which a process that only draws need not wait.
     from numberline.claims import write_claims
     from numberline.claims.paper_comparison import beside_the_paper
 
     run = RunFolder.open(path)
-    text = html(RunView(run), listed_in(path), write_claims(path), beside_the_paper(run.results, run.about.language))
+    numbers = beside_the_paper(run.results, run.about.language)
+    text = html(RunView(run, recovery), listed_in(path), write_claims(path), numbers)
     write_whole(run.path / PAGE, text.encode())
     return run.path / PAGE
 
@@ -93,6 +97,8 @@ def html(
         roles=_roles(view),
         sections=sections,
         paper_model=paper_values().model,
+        choices=[(heading, [each for each in choices() if each.kind == kind]) for kind, heading in KINDS.items()],
+        labels=set(EXHIBITS),
         provenance=_provenance(view),
         seconds=_seconds(view),
         total=_total(view),

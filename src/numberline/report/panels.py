@@ -10,7 +10,7 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.colors import CenteredNorm, Normalize
 from matplotlib.image import AxesImage
 
-from numberline.report import style, value_axis
+from numberline.report import error_bars, style, value_axis
 from numberline.results.arrays import Array
 from numberline.results.language import Language
 from numberline.results.table import Row, Table
@@ -26,8 +26,9 @@ def bars(
     hatched: Sequence[int] = (),
     ylabel: str = style.IIA,
     printed: bool = False,
+    over: str = "examples",
 ) -> None:
-    """Bars with standard errors: one cluster per group, one bar per series. Hatched groups are set apart.
+    """Bars with their intervals: one cluster per group, one bar per series. Hatched groups are set apart.
 
     `colours` is by series: one colour, or one for each group. A missing row leaves its place empty.
     """
@@ -43,9 +44,9 @@ def bars(
                 x, row["mean"], width * 0.92, color=shade, edgecolor="white", linewidth=0.4,
                 hatch=HATCH if place in hatched else None, label=name if place == _first(rows) else None,
             )  # fmt: skip
-            axes.errorbar(x, row["mean"], row["se"], fmt="none", ecolor=style.COLOURS["ink"], elinewidth=0.7)
+            error_bars.draw(axes, [x], [row], over, fmt="none", ecolor=style.COLOURS["ink"], elinewidth=0.7)
             if printed:
-                top = max(row["mean"], 0) + (row["se"] or 0)
+                top = max(row["hi"], 0)
                 axes.annotate(
                     f"{row['mean']:.2f}".replace("-", "−"), (x, top), (0, 1.5), textcoords="offset points",
                     ha="center", va="bottom", fontsize=5.5, color=style.COLOURS["ink"],
@@ -81,22 +82,23 @@ def from_zero(axes: Axes, headroom: float = 0.1) -> None:
 
 
 def curve(axes: Axes, table: Table, x: str, label: str, colour: str, dashed: bool = False, shift: float = 0.0) -> None:
-    """A line with standard errors over one column; shifted a little where lines may lie on each other."""
+    """A line with intervals over one column; shifted a little where lines may lie on each other."""
     rows = sorted(table.rows, key=lambda row: row[x])
-    axes.errorbar(
-        [row[x] + shift for row in rows], [row["mean"] for row in rows], [row["se"] for row in rows], label=label,
-        color=colour, marker="o", linestyle="--" if dashed else "-", elinewidth=0.7, markersize=2.8,
+    error_bars.draw(
+        axes, [row[x] + shift for row in rows], rows, label=label, color=colour, marker="o",
+        linestyle="--" if dashed else "-", elinewidth=0.7, markersize=2.8,
     )  # fmt: skip
 
 
 def components(axes: Axes, language: Language, table: Table, label: str, colour: str, value: str = "mean") -> None:
-    """Per-value means against the value, with standard errors."""
+    """Per-value means against the value, with the intervals of those that are not standardized."""
     rows = sorted(table.rows, key=lambda row: row["value"])
-    x, means = value_axis.places(language, [row["value"] for row in rows]), [row[value] for row in rows]
-    errors = [row["se"] or 0 for row in rows] if value == "mean" else None
-    axes.errorbar(
-        x, means, errors, fmt="o", markersize=2.0, elinewidth=0.5, capsize=0, color=colour, label=label, alpha=0.9
-    )
+    x = value_axis.places(language, [row["value"] for row in rows])
+    if value == "mean":
+        error_bars.draw(axes, x, rows, "prompts a value", fmt="o", markersize=2.0, elinewidth=0.5, capsize=0,
+                        color=colour, label=label, alpha=0.9)  # fmt: skip
+    else:
+        axes.plot(x, [row[value] for row in rows], "o", markersize=2.0, color=colour, label=label, alpha=0.9)
 
 
 def line_fit(axes: Axes, language: Language, fit: Row, values: Array, label: str | None = None) -> None:

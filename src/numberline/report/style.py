@@ -1,6 +1,5 @@
 """How does every figure look? One style: colours that colour-blind readers tell apart, sizes for a two-column paper.
 
-Error bars are one standard error, as in the paper; the tables beside the figures have the 95 % intervals.
 A thing has one colour in all figures: y1 and v1 are blue, y2 and v2 are vermilion, u is green, and so on.
 """
 
@@ -10,6 +9,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from numberline.report.recovery import Recovery
 from numberline.results.cases import CASES_OF_THREE
 
 FULL_WIDTH, COLUMN_WIDTH = 7.0, 3.4
@@ -60,9 +60,8 @@ SIGNED_MAP = "RdBu_r"
 
 LAYER, TOKEN = "layer", "token"
 IIA = "IIA"
-PR, POOLED = "position recovery (PR)", "position recovery (pooled)"
 CASE_TITLE: Mapping[str, str] = {case: f"$y_{case[1]}$ perturbed" for case in CASES_OF_THREE}
-METRIC: Mapping[str, str] = {"iia": IIA, "pr": PR, "pooled": POOLED}
+METRIC: Mapping[str, str] = {"iia": IIA} | {recovery.metric: recovery.axis for recovery in Recovery}
 
 RC: Any = {
     "font.family": "DejaVu Sans",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from numberline.report.recovery import Recovery
 from numberline.results.folder import RunFolder
 from numberline.results.language import PAPER, Language
 from numberline.results.roles import Role
@@ -17,9 +18,10 @@ from numberline.results.table import NotMeasuredError
 
 @dataclass(frozen=True)
 class RunView:
-    """A run as a report sees it."""
+    """A run as a report sees it, and which position recovery is shown of it."""
 
     run: RunFolder
+    recovery: Recovery = Recovery.POOLED
 
     @property
     def model(self) -> str:
@@ -73,12 +75,7 @@ class RunView:
 
     def spelled(self, name: str) -> str:
         """A role's value as written in a figure: 13, L14.H14, 14 and 15; "not found" where there is none."""
-        if not self.has(name):
-            return "not found"
-        value = self.value(name)
-        if "_head" in name:
-            return f"L{value[0]}.H{value[1]}"
-        return join([str(number) for number in value])
+        return spelled(name, self.value(name)) if self.has(name) else "not found"
 
     @property
     def number_layer(self) -> str:
@@ -112,6 +109,11 @@ def words(name: str, language: Language = PAPER) -> str:
     """A role's name in words: number_layer is the number layer, of whole numbers."""
     plain = name.replace("number", language.noun).replace("readout", "read-out").replace("_", " ")
     return {"comparator_mlps": "set of comparator MLPs"}.get(name, plain)
+
+
+def spelled(name: str, value: tuple[int, ...]) -> str:
+    """The value of the role of this name: 13, L14.H14, 14 and 15."""
+    return f"L{value[0]}.H{value[1]}" if "_head" in name else join([str(number) for number in value])
 
 
 def join(parts: list[str]) -> str:

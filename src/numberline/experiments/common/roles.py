@@ -5,29 +5,15 @@ The value in use is, in this order: the user's, the paper's for the paper's mode
 role give it with their result; the others ask for it with `require`, which says what is missing.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from numberline.engine.lab import Lab
 from numberline.errors import NumberlineError
 from numberline.experiments.common.experiment import Context, MissingError, check_there
 from numberline.models.network import Network
+from numberline.results.paper_roles import SITES
 from numberline.results.roles import Role
-
-PAPER: Mapping[str, tuple[int, ...]] = {
-    "number_layer": (13,),
-    "transport_head": (14, 14),
-    "number_layer_k3": (13,),
-    "transport_head_y1": (14, 14),
-    "transport_head_y2": (14, 18),
-    "comparator_mlps": (14, 15),
-    "flag_layer": (15,),
-    "readout_layer": (20,),
-    "readout_layer_k3": (20,),
-    "readout_head": (20, 27),
-}
-"""Every role, and the paper's site in Qwen2.5-7B-Instruct. `transport_head` carries y1 to y2's position (two operands),
-`transport_head_y1` and `transport_head_y2` carry y1 and y2 to y3's (three operands)."""
 
 FOLLOWS = {"number_layer_k3": "number_layer", "readout_layer_k3": "readout_layer"}
 """A role that takes the user's choice of another one, unless it has a choice of its own."""
@@ -39,7 +25,7 @@ def settle(lab: Lab, context: Context, *roles: Role) -> list[Role]:
 
 
 def _settled(lab: Lab, context: Context, role: Role) -> Role:
-    for source, values in (("the user", context.roles), ("the paper", PAPER if is_papers(lab) else {})):
+    for source, values in (("the user", context.roles), ("the paper", SITES if is_papers(lab) else {})):
         name = role.name if role.name in values else FOLLOWS.get(role.name, role.name)
         if name in values:
             here = f"this run's own evidence says {spell(role.value)}" if role.found else "not found by this run"
@@ -89,8 +75,8 @@ def is_papers_shape(name: str, shape: tuple[int, ...]) -> bool:
 def parse(text: str) -> tuple[str, tuple[int, ...]]:
     """A role as the command line takes it: number_layer=13, transport_head=14.14, comparator_mlps=14,15."""
     name, _, written = text.partition("=")
-    if name not in PAPER:
-        raise NumberlineError(f"there is no role {name!r}: choose from {', '.join(PAPER)}")
+    if name not in SITES:
+        raise NumberlineError(f"there is no role {name!r}: choose from {', '.join(SITES)}")
     numbers = written.replace(",", ".").split(".")
     single, pair = "_layer" in name, "_head" in name
     if not all(number.isdecimal() for number in numbers) or (single and len(numbers) != 1) or (
@@ -103,7 +89,7 @@ def parse(text: str) -> tuple[str, tuple[int, ...]]:
 def spelling(name: str) -> str:
     """How a role's value is written, with the paper's: a layer and a head: 14.14."""
     kind, mark = ("a layer and a head", ".") if "_head" in name else ("a layer" if "_layer" in name else "layers", ",")
-    return f"{kind}: {mark.join(map(str, PAPER[name]))}"
+    return f"{kind}: {mark.join(map(str, SITES[name]))}"
 
 
 def check_range(network: Network, name: str, value: tuple[int, ...]) -> tuple[int, ...]:

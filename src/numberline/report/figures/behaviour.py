@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.axes import Axes
 
-from numberline.report import style
+from numberline.report import error_bars, style
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, compose, figure
 from numberline.report.view import RunView
@@ -29,9 +29,7 @@ def operand_counts(view: RunView) -> Drawing:
 def _accuracy(axes: Axes, view: RunView) -> str:
     rows = sorted(view.run.result("behaviour.operands").table("accuracy"), key=lambda row: row["k"])
     places = np.arange(len(rows))
-    means = np.array([row["mean"] for row in rows])
-    errors = np.array([[row["mean"] - row["lo"] for row in rows], [row["hi"] - row["mean"] for row in rows]])
-    axes.errorbar(places, means, np.maximum(errors, 0), marker="o", color=style.BLUE, elinewidth=0.8)
+    error_bars.draw(axes, places, rows, "prompts", marker="o", color=style.BLUE, elinewidth=0.8)
     for place, row in zip(places, rows, strict=True):
         axes.annotate(
             percent(row["mean"], 1 if row["mean"] < 0.995 else 0), (place, row["hi"]), (0, 3), fontsize=6,

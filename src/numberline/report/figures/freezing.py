@@ -4,13 +4,17 @@ A panel learns from its table which cases there are and what the score is.
 """
 
 from collections.abc import Mapping
+from statistics import NormalDist
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from numberline.report import panels, style
+from numberline.report.error_bars import DRAWS
 from numberline.results.formatting import estimate
 from numberline.results.table import Row, Table
+
+NORMAL = NormalDist().inv_cdf(0.975)
 
 
 def by_case(axes: Axes, table: Table, column: str, names: Mapping[str, str], headroom: float = 0.22) -> None:
@@ -74,11 +78,14 @@ def depth_curves(axes: Axes, table: Table, sets: Table) -> str:
 
 
 def mean_over_draws(table: Table) -> Row:
-    """The mean over random draws; its error is that of one draw or the spread, if larger."""
+    """A row as it is, or the mean over random draws; its error is that of one draw or the spread, if larger."""
+    if len(table) == 1:
+        return table.rows[0]
     means = table.array("mean").astype(float)
-    spread = float(means.std(ddof=1) / np.sqrt(len(means))) if len(means) > 1 else 0.0
-    error = max(spread, float(table.array("se").astype(float).mean() / np.sqrt(len(means))))
-    return {**table.rows[0], "mean": float(means.mean()), "se": error}
+    spread = float(means.std(ddof=1) / np.sqrt(len(means)))
+    error = max(spread, float(table.array("se").astype(float).mean()))
+    mean, half = float(means.mean()), NORMAL * error
+    return {**table.rows[0], "mean": mean, "se": error, "lo": mean - half, "hi": mean + half, "interval": DRAWS}
 
 
 def _metric(table: Table) -> str:

@@ -9,6 +9,7 @@ from numberline.report import panels, style
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
 from numberline.report.figures.freezing import block_bars, by_case, depth_curves, mean_over_draws
+from numberline.report.ranking_by_sign import shared_neurons
 from numberline.report.view import RunView, join
 from numberline.results.arrays import Array
 from numberline.results.cases import CASES
@@ -86,6 +87,11 @@ def _scores(axes: Axes, view: RunView) -> str:
     axes.scatter(
         y1[shared], y2[shared], s=14, color=style.COLOURS["flag"], edgecolor="white", linewidths=0.3, label="shared"
     )
+    signed = [each.row for each in shared_neurons(table) if each.shared_by_sign]
+    axes.scatter(
+        [row["y1"] for row in signed], [row["y2"] for row in signed], s=26, facecolor="none",
+        edgecolor=style.COLOURS["ink"], linewidths=0.6, label="by sign",
+    )  # fmt: skip
     axes.set_xscale("symlog", linthresh=linear)
     axes.set_yscale("symlog", linthresh=linear)
     for line in (axes.axhline, axes.axvline):
@@ -95,11 +101,12 @@ def _scores(axes: Axes, view: RunView) -> str:
     axes.set(xlabel="score, $y_1$ perturbed", ylabel="score, $y_2$ perturbed")
     low, high = axes.get_ylim()
     axes.set_ylim(low, high * 8)
-    axes.legend(loc="upper center", ncols=2, handletextpad=0.1)
+    axes.legend(loc="upper center", ncols=3, handletextpad=0.1, columnspacing=0.6)
     axes.set_title("attribution scores", loc="left")
     return (
         f"Attribution scores of all {count(len(table))} neurons, with y1 and with y2 perturbed, on symmetric-log axes; "
-        f"the {shared.sum()} neurons in the top 20 of both cases are highlighted ({by_layer(result.table('shared'))})."
+        f"the {shared.sum()} neurons in the top 20 of both cases by size are highlighted "
+        f"({by_layer(result.table('shared'))}), and the {len(signed)} in the top 20 of both by sign are ringed."
     )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.axes import Axes
 
-from numberline.report import panels, style, value_axis
+from numberline.report import error_bars, panels, style, value_axis
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, compose, figure
 from numberline.report.view import RunView
@@ -170,7 +170,7 @@ def attention(axes: Axes, view: RunView) -> str:
 
 
 def _heads(axes: Axes, view: RunView) -> str:
-    table = view.run.result("k2.heads").table("heads").where(metric="pooled")
+    table = view.run.result("k2.heads").table("heads").where(metric=view.recovery.metric)
     together, alone, base = (table.where(condition=name) for name in ("with v2", "alone", "v2"))
     baseline = base.one()
     rows = sorted(together, key=lambda row: row["head"])
@@ -178,10 +178,7 @@ def _heads(axes: Axes, view: RunView) -> str:
     shades = [style.COLOURS["v1"] if row is best else style.COLOURS["random"] for row in rows]
     heads = [row["head"] for row in rows]
     axes.bar(heads, [row["mean"] for row in rows], 0.75, color=shades)
-    axes.errorbar(
-        heads, [row["mean"] for row in rows], [row["se"] for row in rows], fmt="none", ecolor=style.COLOURS["ink"],
-        elinewidth=0.6, capsize=1,
-    )  # fmt: skip
+    error_bars.draw(axes, heads, rows, fmt="none", ecolor=style.COLOURS["ink"], elinewidth=0.6, capsize=1)
     axes.plot(
         alone.array("head"), alone.array("mean"), "x", color=style.COLOURS["ink"], label="without $v_2$", markersize=3
     )
@@ -190,11 +187,11 @@ def _heads(axes: Axes, view: RunView) -> str:
     axes.set_xticks(heads[:: max(1, len(heads) // 8)])
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + 0.25 * (high - low))
-    axes.set(xlabel=f"head of layer {rows[0]['layer']}", ylabel=style.POOLED)
+    axes.set(xlabel=f"head of layer {rows[0]['layer']}", ylabel=view.recovery.axis)
     axes.legend(loc="upper right", ncols=2, columnspacing=0.8)
     axes.set_title(f"heads of layer {rows[0]['layer']} at $y_2$", loc="left")
     return (
-        f"Pooled position recovery of each head of layer {rows[0]['layer']} at y2's position, together with a "
+        f"{view.recovery.begins} of each head of layer {rows[0]['layer']} at y2's position, together with a "
         f"restoration along v2 (bars), against v2 alone (dashed, {estimate(baseline)}) and the head alone (crosses), "
         f"with y1 perturbed: head {best['head']} recovers {estimate(best)} (n = {count(best['n'])})."
     )
@@ -261,10 +258,10 @@ def _iia(axes: Axes, view: RunView) -> str:
 
 
 def _recovery(axes: Axes, view: RunView) -> str:
-    _, said = _patch_bars(axes, view, "pooled")
+    _, said = _patch_bars(axes, view, view.recovery.metric)
     panels.from_zero(axes)
     axes.set_title("position recovery", loc="left")
-    return f"Pooled position recovery of the same patches: {said}."
+    return f"{view.recovery.begins} of the same patches: {said}."
 
 
 def _both(axes: Axes, view: RunView) -> str:

@@ -65,7 +65,7 @@ def shared_posrec(view: RunView) -> Drawing:
     """Position recovery of the six patches at y2."""
     page = style.page(5.2, 2.5)
     lead = "Position recovery at the position of y2 for the patches of the shared-representation figure"
-    return compose(page, view, {"a": page.subplots()}, {"a": patches("pooled")}, lead)
+    return compose(page, view, {"a": page.subplots()}, {"a": patches(view.recovery.metric)}, lead)
 
 
 def _coordinates(view: RunView) -> tuple[Array, Array, Array, Array]:
@@ -164,7 +164,7 @@ def patches(metric: str) -> Panel:
             f"{estimate(table.one(case=case, condition='full_mid'))}"
             for case in CASES
         )
-        what = "IIA" if metric == "iia" else "Pooled position recovery"
+        what = "IIA" if metric == "iia" else view.recovery.begins
         return (
             f"{what} of the full residual leaving {view.number_layer}, v2, v1, both as two rank-one patches, the "
             f"rank-two plane and the full pre-MLP residual of {view.transport_layer} (hatched: the two that patch "

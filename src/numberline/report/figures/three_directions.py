@@ -161,7 +161,7 @@ def _space(name: str) -> Panel:
 
 
 def _specificity(axes: Axes, view: RunView) -> str:
-    table = view.run.result(ID).table("specificity").where(metric="pooled")
+    table = view.run.result(ID).table("specificity").where(metric=view.recovery.metric)
     matrix = np.array(
         [[table.one(direction=name, case=case)["mean"] for case in CASES_OF_THREE] for name in DIRECTIONS]
     )
@@ -174,14 +174,14 @@ def _specificity(axes: Axes, view: RunView) -> str:
     axes.set_yticks(range(len(DIRECTIONS)), [f"{symbol(name)} at $y_{position(name)[1]}$" for name in DIRECTIONS])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    panels.colour_bar(axes, image, style.POOLED)
+    panels.colour_bar(axes, image, view.recovery.axis)
     others = [row for row in table if not row["own"]]
     worst = max(others, key=lambda row: abs(row["mean"]))
     said = ", ".join(f"{name} {estimate(table.one(direction=name, own=True))}" for name in DIRECTIONS)
-    patches = view.run.result(ID).table("patches").where(examples="evaluation", metric="pooled")
+    patches = view.run.result(ID).table("patches").where(examples="evaluation", metric=view.recovery.metric)
     full = patches.one(case="y1", condition="full_number_y2")
     return (
-        f"Pooled position recovery of a rank-one patch of each direction (rows) in each case (columns); boxes mark the "
+        f"{view.recovery.begins} of a rank-one patch of each direction (rows) in each case (columns); boxes mark the "
         f"case that perturbs the {view.language.noun} it carries. There: {said}; in the other cases at most "
         f"{number(abs(worst['mean']))} in size ({worst['direction']}, {worst['case']} perturbed). w2 and u2 are the "
         f"same fit; at w1's site the full-rank patch recovers {estimate(full)}, which a rank-one patch can exceed. "

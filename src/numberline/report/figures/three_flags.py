@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
+from numberline.estimates import wilson
 from numberline.report import panels, style
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, Panel, compose, figure
@@ -17,7 +18,6 @@ from numberline.results.table import Row, Table
 CASES_AT = {"y3": CASES_OF_THREE, "y2": CASES}
 """The cases of each position."""
 CLIPPED = 2.0
-METRIC = "pooled"
 SYMBOL = {"set": "●", "unset": "○", "as is": "–"}
 NAMED = {"y1": style.BLUE, "y2": style.VERMILION, "y3": style.GREEN, "other": style.PALE}
 RULES = {
@@ -39,7 +39,7 @@ def flags_across(view: RunView) -> Drawing:
     page = style.page(5.4, 2.3)
     axes = page.subplot_mosaic([["a", "b"]], width_ratios=[1.2, 1])
     lead = (
-        f"Pooled position recovery of a rank-one direction in the residual leaving {view.flag_layer}, fitted in one "
+        f"{view.recovery.begins} of a rank-one direction in the residual leaving {view.flag_layer}, fitted in one "
         "case (rows) and evaluated in each case (columns), with the full-rank patch and random directions below. "
         f"Colours are clipped at {number(CLIPPED, 0)}, printed values are not"
     )
@@ -49,7 +49,7 @@ def flags_across(view: RunView) -> Drawing:
 def _across(position: str) -> Panel:
     def panel(axes: Axes, view: RunView) -> str:
         result, cases = view.run.result("k3.flags"), CASES_AT[position]
-        table = result.table("patches").where(position=position, examples="evaluation", metric=METRIC)
+        table = result.table("patches").where(position=position, examples="evaluation", metric=view.recovery.metric)
         rows = {f"flag_{case}": f"fitted, $y_{case[1]}$" for case in cases} | {"full": "full rank", "random": "random"}
         matrix = np.array([[table.one(case=case, condition=name)["mean"] for case in cases] for name in rows])
         image = _map(axes, matrix)
@@ -57,9 +57,9 @@ def _across(position: str) -> Panel:
         axes.set_xticks(range(len(cases)), [f"$y_{case[1]}$" for case in cases])
         axes.set_xlabel(f"perturbed {view.language.noun}")
         axes.set_title(f"at $y_{position[1]}$", loc="left")
-        panels.colour_bar(axes, image, "PR (pooled)")
+        panels.colour_bar(axes, image, view.recovery.axis)
         own = ", ".join(f"{case} {estimate(table.one(case=case, condition=f'flag_{case}'))}" for case in cases)
-        fit = result.table("patches").where(position=position, examples="fitting", metric=METRIC)
+        fit = result.table("patches").where(position=position, examples="fitting", metric=view.recovery.metric)
         seen = ", ".join(f"{case} {number(fit.one(case=case, condition=f'flag_{case}')['mean'])}" for case in cases)
         return (
             f"At the position of {position}; in the case it was fitted in: {own} (on the fitting examples: {seen}); "
@@ -145,7 +145,7 @@ def _rules(axes: Axes, view: RunView) -> str:
     rows: list[Row | None] = [*found.values(), plain, moved]
     labels = [*found, f"no edit:\n{language.largest}", f"random\nmove:\n{language.largest}"]
     shades = [style.COLOURS["flag"], style.SKY, style.GREY, style.COLOURS["full"], style.COLOURS["random"]]
-    panels.bars(axes, labels, {"": rows}, {"": shades}, ylabel="share of answers", printed=True)
+    panels.bars(axes, labels, {"": rows}, {"": shades}, ylabel="share of answers", printed=True, over="answers")
     panels.unit_range(axes, 0.12)
     axes.axvline(2.5, color=style.COLOURS["faint"], linewidth=0.8)
     axes.tick_params(axis="x", labelsize=5.5)
@@ -163,7 +163,8 @@ def _right(table: Table) -> Row:
     own = [row for row in table if row["winner"] == row["named"]]
     n = sum(row["n"] for row in own)
     share = sum(row["mean"] * row["n"] for row in own) / n if n else float("nan")
-    return {"mean": share, "se": float(np.sqrt(share * (1 - share) / n)) if n else 0.0, "n": n}
+    right = round(share * n) if n else 0
+    return {**wilson([True] * right + [False] * (n - right)).columns}
 
 
 @figure(

@@ -30,7 +30,7 @@ def heads(view: RunView) -> Drawing:
 
 def _heads(axes: Axes, view: RunView) -> str:
     result = view.run.result("k3.heads")
-    table, ranking = result.table("heads").where(metric="pooled"), result.table("ranking")
+    table, ranking = result.table("heads").where(metric=view.recovery.metric), result.table("ranking")
     shown = [row["head"] for row in sorted(ranking, key=lambda row: row["rank"])[:HEADS]]
     orders, layer = table.unique("order"), ranking.rows[0]["layer"]
     series: dict[str, list[Row | None]] = {}
@@ -46,14 +46,14 @@ def _heads(axes: Axes, view: RunView) -> str:
             f"alone {estimate(base)}"
         )
     shades = {label: style.colour(order) for label, order in zip(series, orders, strict=True)}
-    panels.bars(axes, [f"H{head}" for head in shown], series, shades, ylabel=style.POOLED)
+    panels.bars(axes, [f"H{head}" for head in shown], series, shades, ylabel=view.recovery.axis)
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + 0.2 * (high - low))
     axes.legend(loc="upper right", ncols=3, columnspacing=0.8)
     axes.set_xlabel(f"head of layer {layer}, by mean absolute effect")
     layer_before = site(view, "v3").replace(" residual", "")
     return (
-        f"Pooled position recovery of each head's own output (layer {layer}), interchanged at the runner-up's position "
+        f"{view.recovery.begins} of each head's own output (layer {layer}), interchanged at the runner-up's position "
         f"together with the full residual leaving {layer_before} there, for three value orders and the {len(shown)} "
         f"heads with the largest mean absolute effect over that residual alone (dashed lines). {'; '.join(said)}; "
         f"n = {count(result.n)} per order."

@@ -3,15 +3,13 @@
 import numpy as np
 from matplotlib.axes import Axes
 
-from numberline.report import style
+from numberline.report import error_bars, style
 from numberline.report.exhibit import Section
 from numberline.report.figure import Drawing, compose, figure
 from numberline.report.figures.freezing import block_bars, by_case, depth_curves, mean_over_draws
 from numberline.report.view import RunView
 from numberline.results.formatting import count, estimate, number
 from numberline.results.table import Table
-
-METRIC = "pooled"
 
 
 @figure(
@@ -26,14 +24,14 @@ def three_neurons(view: RunView) -> Drawing:
     page = style.page(style.FULL_WIDTH, 2.7)
     axes = page.subplot_mosaic([["a", "b", "c"]], width_ratios=[1.7, 1.25, 1])
     lead = (
-        "Pooled position recovery of the patch of the span of v1, v2 and v3 in the pre-MLP residual of "
+        f"{view.recovery.begins} of the patch of the span of v1, v2 and v3 in the pre-MLP residual of "
         f"{view.transport_layer} at the position of y3, while parts of the network are frozen"
     )
     return compose(page, view, axes, {"a": _blocks, "b": _depths, "c": _sets}, lead)
 
 
 def _table(view: RunView, name: str) -> Table:
-    return view.run.result("k3.neurons").table(name).where(metric=METRIC)
+    return view.run.result("k3.neurons").table(name).where(metric=view.recovery.metric)
 
 
 def _blocks(axes: Axes, view: RunView) -> str:
@@ -108,12 +106,10 @@ def _ablation(axes: Axes, view: RunView) -> str:
     said = []
     for place, (condition, (label, colour, marker)) in enumerate(CONDITIONS.items()):
         rows = [table.one(k=k, condition=condition) for k in counts]
-        means = np.array([row["mean"] for row in rows])
-        errors = np.array([[row["mean"] - row["lo"] for row in rows], [row["hi"] - row["mean"] for row in rows]])
         # A little apart, so that curves on each other are still seen.
         x = np.arange(len(counts)) + (place - 1.5) * 0.05
-        axes.errorbar(
-            x, means, np.maximum(errors, 0), marker=marker, color=colour, label=label.format(n=size), elinewidth=0.7,
+        error_bars.draw(
+            axes, x, rows, "prompts", marker=marker, color=colour, label=label.format(n=size), elinewidth=0.7,
             linestyle="--" if condition == "random" else "-",
         )  # fmt: skip
         said.append(f"{label.format(n=size)}: " + ", ".join(number(row["mean"]) for row in rows))
@@ -124,7 +120,7 @@ def _ablation(axes: Axes, view: RunView) -> str:
     draws = table.one(k=counts[0], condition="random")["draws"]
     prompts = f"{count(table.one(k=counts[0], condition='intact')['n'])} {view.language.adjective} prompts"
     return (
-        f"{prompts} per length, greedy decoding, scored on the whole {view.language.noun}'s leading characters; error "
-        f"bars are Wilson intervals; {draws} random sets are pooled. For k = {', '.join(map(str, counts))}: "
+        f"{prompts} per length, greedy decoding, scored on the whole {view.language.noun}'s leading characters; "
+        f"{draws} random sets are taken together. For k = {', '.join(map(str, counts))}: "
         f"{'; '.join(said)}."
     )

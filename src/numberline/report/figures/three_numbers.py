@@ -76,9 +76,9 @@ def summary(view: RunView) -> Drawing:
 
 def _causal(axes: Axes, view: RunView) -> str:
     """The flags and the answer code, by perturbed number."""
-    flags = view.run.result("k3.flags").table("patches").where(examples="evaluation", metric="pooled")
+    flags = view.run.result("k3.flags").table("patches").where(examples="evaluation", metric=view.recovery.metric)
     result, layer = parts.readout(view)
-    answer = result.table("patches").where(metric="pooled")
+    answer = result.table("patches").where(metric=view.recovery.metric)
     groups = {"flag\nat $y_2$": ("y2", "flag_y2"), "full\nat $y_2$": ("y2", "full"),
               "flag\nat $y_3$": ("y3", "flag_y3"), "full\nat $y_3$": ("y3", "full")}  # fmt: skip
     series: dict[str, list[Row | None]] = {}
@@ -94,7 +94,7 @@ def _causal(axes: Axes, view: RunView) -> str:
         series[style.CASE_TITLE[case]] = rows
     labels = [*groups, f"two PCs\nL{layer}", f"full\nL{layer}"]
     panels.bars(axes, labels, series, {style.CASE_TITLE[case]: style.colour(case) for case in CASES_OF_THREE},
-                ylabel=style.POOLED)  # fmt: skip
+                ylabel=view.recovery.axis)  # fmt: skip
     axes.tick_params(axis="x", labelsize=6)
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + 0.2 * (high - low))
@@ -107,7 +107,7 @@ def _causal(axes: Axes, view: RunView) -> str:
     noun = view.language.noun
     pcs = ", ".join(f"{case} {estimate(answer.one(order=ORDER_OF[case], condition='pcs'))}" for case in ORDER_OF)
     return (
-        f"Pooled position recovery, by perturbed {noun}, of the flags at y2 and y3 (each fitted with that {noun} "
+        f"{view.recovery.begins}, by perturbed {noun}, of the flags at y2 and y3 (each fitted with that {noun} "
         f"perturbed), of the full residual there ({view.flag_layer}), and at the last token of the two principal "
         f"components and the full residual of layer {layer} (cases y1 and y2). Flags in their own case: {said}; two "
         f"components: {pcs}."

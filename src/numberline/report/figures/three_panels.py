@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.axes import Axes
 
-from numberline.report import panels, style
+from numberline.report import error_bars, panels, style
 from numberline.report.figure import Panel
 from numberline.report.view import RunView
 from numberline.results.cases import CASES_OF_THREE
@@ -118,7 +118,7 @@ def flag(position: str) -> Panel:
         axes.set(xlabel=f"flag component ({view.flag_layer})", ylabel="prompts")
         axes.set_title(f"flag at $y_{position[1]}$", loc="left")
         patches = view.run.result("k3.flags").table("patches")
-        table = patches.where(position=position, case=position, examples="evaluation", metric="pooled")
+        table = patches.where(position=position, case=position, examples="evaluation", metric=view.recovery.metric)
         found = {"flag": table.one(condition=f"flag_{position}"), "full": table.one(condition="full")}
         small = axes.inset_axes((0.34, 0.56, 0.36, 0.26))
         small.bar(range(2), [found[name]["mean"] for name in found], 0.7, color=[style.colour(name) for name in found])
@@ -130,7 +130,7 @@ def flag(position: str) -> Panel:
         return (
             f"{prompts} prompts on the direction fitted in the residual leaving {view.flag_layer} at {position}'s "
             f"position with {position} perturbed; a threshold tells whether {position} is the "
-            f"{view.language.largest} so far with accuracy {estimate(row)}. Inset: pooled position recovery of this "
+            f"{view.language.largest} so far with accuracy {estimate(row)}. Inset: {view.recovery.words} of this "
             f"direction, {estimate(found['flag'])}, and of the full residual, {estimate(found['full'])}."
         )
 
@@ -209,25 +209,22 @@ def attention(axes: Axes, view: RunView) -> str:
 def readout_heads(axes: Axes, view: RunView) -> str:
     """Every head of the read-out layer on its own."""
     result, layer = readout(view)
-    table = result.table("heads").where(order="y1>y2>y3", metric="pooled")
+    table = result.table("heads").where(order="y1>y2>y3", metric=view.recovery.metric)
     whole, rows = table.one(head=-1), sorted((row for row in table if row["head"] >= 0), key=lambda row: row["head"])
     best = max(rows, key=lambda row: row["mean"])
     shades = [style.COLOURS["flag"] if row is best else style.COLOURS["random"] for row in rows]
     heads = [row["head"] for row in rows]
     axes.bar(heads, [row["mean"] for row in rows], 0.75, color=shades)
-    axes.errorbar(
-        heads, [row["mean"] for row in rows], [row["se"] for row in rows], fmt="none", ecolor=style.COLOURS["ink"],
-        elinewidth=0.6, capsize=1,
-    )  # fmt: skip
+    error_bars.draw(axes, heads, rows, fmt="none", ecolor=style.COLOURS["ink"], elinewidth=0.6, capsize=1)
     axes.axhline(whole["mean"], linestyle="--", color=style.COLOURS["ink"], linewidth=0.9, label="whole attention")
     axes.axhline(0, color=style.COLOURS["ink"], linewidth=0.6)
     axes.set_xticks(heads[:: max(1, len(heads) // 8)])
     low, high = axes.get_ylim()
-    axes.set(xlabel=f"head of layer {layer}", ylabel=style.POOLED, ylim=(low, high + 0.2 * (high - low)))
+    axes.set(xlabel=f"head of layer {layer}", ylabel=view.recovery.axis, ylim=(low, high + 0.2 * (high - low)))
     axes.legend(loc="upper left", fontsize=5.5)
     axes.set_title("heads, last token", loc="left")
     return (
-        f"Pooled position recovery of each head's own output in layer {layer} at the last token, for the order y1 > y2 "
+        f"{view.recovery.begins} of each head's own output in layer {layer} at the last token, for the order y1 > y2 "
         f"> y3: head {best['head']} recovers {estimate(best)}, the whole attention sublayer (dashed) {estimate(whole)}."
     )
 
@@ -235,14 +232,14 @@ def readout_heads(axes: Axes, view: RunView) -> str:
 def readout_patches(axes: Axes, view: RunView) -> str:
     """The whole residual at the last token against two of its components."""
     result, layer = readout(view)
-    table = result.table("patches").where(metric="pooled")
+    table = result.table("patches").where(metric=view.recovery.metric)
     orders = table.unique("order")
     kinds = {"full": "full", "pcs": "two PCs", "random": "random"}
     series: dict[str, list[Row | None]] = {
         label: [table.one(order=order, condition=kind) for order in orders] for kind, label in kinds.items()
     }
     shades = {"full": style.COLOURS["full"], "two PCs": style.COLOURS["pc1"], "random": style.COLOURS["random"]}
-    panels.bars(axes, [_stacked(order) for order in orders], series, shades, ylabel=style.POOLED)
+    panels.bars(axes, [_stacked(order) for order in orders], series, shades, ylabel=view.recovery.axis)
     axes.tick_params(axis="x", labelsize=6)
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + 0.3 * (high - low))
@@ -254,7 +251,7 @@ def readout_patches(axes: Axes, view: RunView) -> str:
         for order in orders
     )
     return (
-        f"Pooled position recovery of a full-rank patch and of a patch of the top two principal components of the "
+        f"{view.recovery.begins} of a full-rank patch and of a patch of the top two principal components of the "
         f"residual leaving layer {layer} at the last token, and of random planes, for three value orders: {said}."
     )
 

@@ -54,14 +54,14 @@ def patches(names: Mapping[str, str], where: str, also: str = "") -> Panel:
     """Position recovery of some patches at a position, by perturbed number; the caption has the random spaces."""
 
     def panel(axes: Axes, view: RunView) -> str:
-        table = view.run.result(ID).table("patches").where(examples="evaluation", metric="pooled")
+        table = view.run.result(ID).table("patches").where(examples="evaluation", metric=view.recovery.metric)
         full = transport_layer(view)
         labels = [label.replace("FULL", full) for label in names.values()]
         series: dict[str, list[Row | None]] = {
             style.CASE_TITLE[case]: [_only(table, case, name) for name in names] for case in CASES_OF_THREE
         }
         panels.bars(axes, labels, series, {style.CASE_TITLE[case]: style.colour(case) for case in CASES_OF_THREE},
-                    ylabel=style.POOLED)  # fmt: skip
+                    ylabel=view.recovery.axis)  # fmt: skip
         axes.tick_params(axis="x", labelsize=6)
         low, high = axes.get_ylim()
         axes.set_ylim(low, high + 0.28 * (high - low))
@@ -74,7 +74,7 @@ def patches(names: Mapping[str, str], where: str, also: str = "") -> Panel:
             for case in CASES_OF_THREE
         )
         return (
-            f"Pooled position recovery at the position of {where}, by perturbed {view.language.noun}, for each "
+            f"{view.recovery.begins} at the position of {where}, by perturbed {view.language.noun}, for each "
             f"direction alone, the directions as separate rank-one patches, their span in the pre-MLP residual of "
             f"{full}, and the full {full} residual{view.language.say(also)}. {said}."
         )

@@ -12,7 +12,6 @@ from numberline.results.formatting import count, estimate, number, percent
 from numberline.results.table import Row
 
 HEADS = 8
-METRIC = "pooled"
 
 
 @figure(
@@ -70,7 +69,7 @@ def readout_causal(view: RunView) -> Drawing:
     """Patching the last token: layers and heads."""
     page = style.page(style.FULL_WIDTH, 2.5)
     axes = page.subplot_mosaic([["a", "b", "c"]], width_ratios=[1, 1.5, 1])
-    lead = "Pooled position recovery of patches at the last token, for three value orders"
+    lead = f"{view.recovery.begins} of patches at the last token, for three value orders"
     drawing = compose(page, view, axes, {"a": _layers, "b": _heads, "c": _planes}, lead)
     page.legend(*axes["b"].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return drawing
@@ -79,7 +78,7 @@ def readout_causal(view: RunView) -> Drawing:
 def _layers(axes: Axes, view: RunView) -> str:
     result, layer = view.run.result("k3.readout"), view.value("readout_layer_k3")[0]
     shown = result.tensor("shown").tolist()
-    table = result.table("layers").where(metric=METRIC, layer=tuple(shown))
+    table = result.table("layers").where(metric=view.recovery.metric, layer=tuple(shown))
     said = []
     for order in table.unique("order"):
         own = table.where(order=order)
@@ -89,7 +88,7 @@ def _layers(axes: Axes, view: RunView) -> str:
     axes.axvline(layer, color=style.COLOURS["faint"], linewidth=6, zorder=0)
     axes.set_xticks(shown)
     axes.axhline(0, color=style.COLOURS["ink"], linewidth=0.6)
-    axes.set(xlabel="layer", ylabel=style.POOLED)
+    axes.set(xlabel="layer", ylabel=view.recovery.axis)
     axes.set_title("full residual, by layer", loc="left")
     return (
         f"A full-rank patch of the residual leaving each layer; at the read-out layer {layer} (grey) it rises: "
@@ -99,7 +98,7 @@ def _layers(axes: Axes, view: RunView) -> str:
 
 def _heads(axes: Axes, view: RunView) -> str:
     result = view.run.result("k3.readout")
-    table = result.table("heads").where(metric=METRIC)
+    table = result.table("heads").where(metric=view.recovery.metric)
     layer, orders = table.rows[0]["layer"], table.unique("order")
     size = {
         head: float(np.mean(np.abs(table.where(head=head).array("mean")))) for head in table.unique("head") if head >= 0
@@ -109,7 +108,7 @@ def _heads(axes: Axes, view: RunView) -> str:
         order_symbol(order): [table.one(order=order, head=head) for head in shown] for order in orders
     }
     shades = {order_symbol(order): style.colour(order) for order in orders}
-    panels.bars(axes, [f"H{head}" for head in shown], series, shades, ylabel=style.POOLED)
+    panels.bars(axes, [f"H{head}" for head in shown], series, shades, ylabel=view.recovery.axis)
     for order in orders:
         axes.axhline(table.one(order=order, head=-1)["mean"], color=style.colour(order), linestyle="--", linewidth=0.9)
     axes.plot([], [], "--", color=style.COLOURS["baseline"], label="whole attention")
@@ -128,7 +127,7 @@ def _heads(axes: Axes, view: RunView) -> str:
 
 def _planes(axes: Axes, view: RunView) -> str:
     result = view.run.result("k3.readout")
-    table, learned = result.table("patches").where(metric=METRIC), result.table("learned").where(metric=METRIC)
+    table, learned = (result.table(name).where(metric=view.recovery.metric) for name in ("patches", "learned"))
     layer, orders = table.rows[0]["layer"], table.unique("order")
     names = {"full": "full", "pcs": "top two\nPCs", "learned": "learned\nplane", "random": "random\nplanes"}
     series: dict[str, list[Row | None]] = {
@@ -141,7 +140,7 @@ def _planes(axes: Axes, view: RunView) -> str:
         for order in orders
     }
     shades = {order_symbol(order): style.colour(order) for order in orders}
-    panels.bars(axes, list(names.values()), series, shades, ylabel=style.POOLED)
+    panels.bars(axes, list(names.values()), series, shades, ylabel=view.recovery.axis)
     axes.tick_params(axis="x", labelsize=5.5)
     panels.from_zero(axes)
     axes.set_title(f"two dimensions, L{layer}", loc="left")

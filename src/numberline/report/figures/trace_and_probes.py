@@ -56,16 +56,16 @@ def trace_three(view: RunView) -> Drawing:
 
 def _trace(view: RunView, id: str, role: str, width: float, *said: str) -> Drawing:
     result = view.run.result(id)
-    pooled = result.table("trace").where(metric="pooled")
-    cases = pooled.unique("case")
+    table = result.table("trace").where(metric=view.recovery.metric)
+    cases = table.unique("case")
     page = style.page(width, 2.9)
     axes = page.subplots(1, len(cases), sharey=True)
-    grids = [pooled.where(case=case).grid("layer", "token") for case in cases]
+    grids = [table.where(case=case).grid("layer", "token") for case in cases]
     limit = panels.signed_range(*(grid[2] for grid in grids))
     sentences, image = [], None
     for letter, case, place, (layers, tokens, matrix) in zip(style.LETTERS, cases, axes, grids, strict=False):
         image = panels.scores_map(place, matrix, -limit, limit, style.SIGNED_MAP)
-        rows = pooled.where(case=case)
+        rows = table.where(case=case)
         site_axes(place, rows, layers, tokens)
         style.title(place, letter, style.CASE_TITLE[case])
         best = max(rows, key=lambda row: row["mean"])
@@ -77,14 +77,14 @@ def _trace(view: RunView, id: str, role: str, width: float, *said: str) -> Drawi
         )
         _mark_number_layer(place, view, role, case, rows, layers, tokens)
     axes[0].set_ylabel(style.LAYER)
-    panels.colour_bar(list(axes), image, style.POOLED)
-    nonpositive = sum(max(row["nonpositive"] for row in pooled.where(case=case)) for case in cases)
+    panels.colour_bar(list(axes), image, view.recovery.axis)
+    nonpositive = sum(max(row["nonpositive"] for row in table.where(case=case)) for case in cases)
     caveats = f" {nonpositive} denominators of the per-example ratio are not positive." if nonpositive else ""
     return Drawing(
         page,
         caption(
             view,
-            "Pooled position recovery when the clean residual stream leaving one layer (rows) is restored at one token "
+            f"{view.recovery.begins} when the clean residual stream leaving one layer (rows) is restored at one token "
             "(columns), from the first token of y1 to the last token of the prompt",
             [*sentences, f"Ticks mark each operand's last token; the panels share a colour scale.{_boxed(view, role)} "
              f"n = {count(result.n)} counterfactuals per case.{caveats}", *said],

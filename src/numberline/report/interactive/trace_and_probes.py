@@ -23,11 +23,11 @@ def trace_three(view: RunView) -> Plot:
 
 def _trace(view: RunView, id: str) -> Plot:
     """A map of layers and tokens for each case."""
-    table = view.run.result(id).table("trace").where(metric="pooled")
+    table = view.run.result(id).table("trace").where(metric=view.recovery.metric)
     cases = table.unique("case")
     limit = signed_range(*(table.where(case=case).grid("layer", "token")[2] for case in cases))
     return Plot(
-        "Point at a cell for its layer, its token and the pooled position recovery with the 95 % interval.",
+        f"Point at a cell for its layer, its token and the {view.recovery.words} with the 95 % interval.",
         [_map(view, table.where(case=case)) for case in cases],
         {
             "xaxis": axis("token", type="category", tickangle=-40),

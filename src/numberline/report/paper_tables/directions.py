@@ -8,6 +8,8 @@ from numberline.results.formatting import estimate
 from numberline.results.table import NotMeasuredError
 
 FLAG = "comparison flag"
+SAME = {"w2": "u2"}
+"""Directions that are another one's fit."""
 NUMBERS = (
     # operands, direction, position, role of the site, result, the case in which it is fitted
     (2, "u", "y1", "number_layer", "k2.number", "y1"),
@@ -44,20 +46,20 @@ def directions(view: RunView) -> TableContent:
     for k, name, position, role, id, case in NUMBERS:
         condition = f"flag_{case}" if name == FLAG else name
         where = {"case": case, "examples": "evaluation"} | ({"position": position} if id == "k3.flags" else {})
-        how = _obtained(view, id, name, case)
+        how = _obtained(view, id, name, case, position)
         rows.append([k, name, position, _site(view, role), how, *_effect(view, id, condition=condition, **where)])
     answer = _effect(view, "k3.readout", condition="pcs", order="y1>y3>y2")
     site = _site(view, "readout_layer_k3")
     rows.append([3, "answer subspace", "last token", site, "top two principal components", *answer])
     lead = (
         "Directions, where they live, how they are obtained, and what their patches do on evaluation examples in the "
-        "case they are fitted in (the answer subspace: y1 perturbed): IIA and pooled position recovery (95 % intervals)"
+        f"case they are fitted in (the answer subspace: y1 perturbed): IIA and {view.recovery.words} (95 % intervals)"
     )
     columns = ["K", "direction", "position", "site", "obtained by", "IIA", "PR"]
     return TableContent(caption(view, lead), columns, rows)
 
 
-def _obtained(view: RunView, id: str, name: str, case: str) -> str:
+def _obtained(view: RunView, id: str, name: str, case: str, position: str) -> str:
     """By PCA or by DAS: v2 of two numbers and v3 of three are principal components where those move the answer."""
     table = {("k2.number", "v2"): "v2", ("k3.directions", "v3"): "fits"}.get((id, name))
     if table is not None:
@@ -68,7 +70,16 @@ def _obtained(view: RunView, id: str, name: str, case: str) -> str:
                 return "first principal component"
         except NotMeasuredError:
             return "first principal component"
-    return f"DAS, {case} perturbed{' (w2 = u2)' if name == 'w2' else ''}"
+    subspace = (f"flag_{position}_{case}" if id == "k3.flags" else f"flag_{case}") if name == FLAG else name
+    again = " from the mean difference (a random start was stuck)" if _began_again(view, id, subspace) else ""
+    return f"DAS{again}, {case} perturbed{' (w2 = u2)' if name == 'w2' else ''}"
+
+
+def _began_again(view: RunView, id: str, name: str) -> bool:
+    """Whether the fit that is used is a second one, as its provenance says (choices.toml, "restarts")."""
+    found = view.run.find(id)
+    kept = found.subspaces.get(f"{'k3_' if id.startswith('k3.') else ''}{SAME.get(name, name)}") if found else None
+    return kept is not None and "mean difference" in kept.provenance["method"]
 
 
 def _site(view: RunView, role: str) -> str:
@@ -79,9 +90,9 @@ def _site(view: RunView, role: str) -> str:
 
 
 def _effect(view: RunView, id: str, **where: str) -> tuple[str, str]:
-    """IIA and pooled position recovery of a patch."""
+    """IIA and position recovery of a patch."""
     try:
         found = view.run.result(id).table("patches").where(**where)
-        return estimate(found.one(metric="iia")), estimate(found.one(metric="pooled"))
+        return estimate(found.one(metric="iia")), estimate(found.one(metric=view.recovery.metric))
     except NotMeasuredError:
         return "not measured", "not measured"
