@@ -182,12 +182,15 @@ def run(
     task: str = "max",
     roles: Mapping[str, tuple[int, ...]] | None = None,
     examples: str | Path | None = None,
+    prompt: str = "paper",
+    solved: bool = False,
     progress: bool = True,
 ) -> OpenRun:
     """Run experiments into a folder, as `numberline run` does; a run that was stopped continues where it was."""
     from numberline.runs.run import Run, Settings
 
-    settings = Settings(size, seed, task, roles or {}, None if examples is None else str(examples))
+    mine = None if examples is None else str(examples)
+    settings = Settings(size, seed, task, roles or {}, mine, prompt, solved)
     Run(lab, RunFolder(folder), settings).execute(only, BarWatcher(progress))
     return open_run(folder)
 

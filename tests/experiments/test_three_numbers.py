@@ -21,7 +21,6 @@ from numberline.experiments.three import trace as k3_trace
 from numberline.experiments.three.space import (
     ThreeSpace,
     case_pairs,
-    names_winner,
     space_of_three,
     split_of,
     three_numbers,
@@ -31,6 +30,7 @@ from numberline.methods import das
 from numberline.methods.clouds import rank_correlation
 from numberline.methods.pca import principal_components
 from numberline.tasks.counterfactuals import CASE_ORDERS, VALUE_ORDERS, arrange, candidates, needed
+from numberline.tasks.solved import names_winner
 
 FEW = replace(SMALL, evaluation=25, fitting=16, candidates=70, three_cloud=150)
 STEPS = 30

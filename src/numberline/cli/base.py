@@ -20,6 +20,7 @@ Revision = Annotated[str | None, typer.Option(help="a branch, tag or commit of a
 TrustRemoteCode = Annotated[bool, typer.Option("--trust-remote-code", help="run the code that comes with the model")]
 Size = Annotated[str, typer.Option(help="the sample sizes: paper, medium, quick")]
 Seed = Annotated[int, typer.Option(help="decides every sampled example")]
+Prompt = Annotated[str, typer.Option(help="the words of the question: paper, no-space, few-shot, larger-of, chat")]
 TaskName = Annotated[str, typer.Option("--task", help="max, min, or a Python file that declares a concept")]
 
 

@@ -1,4 +1,4 @@
-"""Commands that run no model: the built-in ones, counterfactuals, and the check of a user's own."""
+"""Commands that run no model: the built-in ones, and counterfactuals."""
 
 from pathlib import Path
 from typing import Annotated
@@ -48,22 +48,3 @@ def sample(
     else:
         write_counterfactuals(out, asked, examples)
         typer.echo(f"{n} counterfactuals are in {out}")
-
-
-@app.command()
-def check(
-    file: Annotated[Path, typer.Argument(help="a CSV file with clean_y1, …, corrupted_y1, … columns")],
-    k: Annotated[int, typer.Option("--k", help="operands in a prompt", min=2)] = 2,
-    digits: Annotated[int | None, typer.Option(help="digits of each operand, where they are numbers; 2", min=1)] = None,
-    task: TaskName = "max",
-) -> None:
-    """Check a CSV file of your own counterfactuals: each row must make one.
-
-    Example: [bold]numberline check mine.csv --k 2[/bold]
-    """
-    from numberline.tasks import Task, cases, concept_of, read_counterfactuals
-
-    examples = read_counterfactuals(file, Task(concept_of(task), k, digits))
-    counts = {name: sum(example.case == name for example in examples) for name in cases(k)}
-    listed = ", ".join(f"{count} with {name} changed" for name, count in counts.items() if count)
-    typer.echo(f"{file} holds {len(examples)} valid counterfactuals: {listed}")

@@ -10,6 +10,7 @@ from numberline.cli.base import (
     DeviceMap,
     Dtype,
     Model,
+    Prompt,
     Revision,
     Seed,
     Size,
@@ -32,6 +33,7 @@ def behaviour(
     size: Size = "paper",
     seed: Seed = SEED,
     task: TaskName = "max",
+    prompt: Prompt = "paper",
     device: Device = None,
     dtype: Dtype = "float32",
     device_map: DeviceMap = None,
@@ -47,7 +49,7 @@ def behaviour(
     from numberline.experiments.common.behaviour import operands, pairs
     from numberline.runs.run import Settings
 
-    context = Settings(size, seed, task).context
+    context = Settings(size, seed, task, prompt=prompt).context
     lab = load_lab(model, device, dtype, device_map, revision, trust_remote_code)
     for experiment in (pairs, operands):
         with bar() as progress:
@@ -68,6 +70,8 @@ def run(
     examples: Annotated[
         Path | None, typer.Option(help="your own counterfactuals of two operands: a CSV file, see numberline check")
     ] = None,
+    prompt: Prompt = "paper",
+    solved: Annotated[bool, typer.Option("--solved", help="use only examples of two operands that it solves")] = False,
     device: Device = None,
     dtype: Dtype = "float32",
     device_map: DeviceMap = None,
@@ -84,7 +88,10 @@ def run(
     from numberline.runs.run import Run, Settings, check_free, configuration, folder_name
 
     mine = None if examples is None else str(examples)
-    settings, patterns = Settings(size, seed, task, dict(map(roles.parse, role or ())), mine), only or ["*"]
+    settings, patterns = (
+        Settings(size, seed, task, dict(map(roles.parse, role or ())), mine, prompt, solved),
+        only or ["*"],
+    )
     folder = RunFolder(out or folder_name(model, settings))
     # What can be refused is refused before a model is loaded.
     select(patterns)

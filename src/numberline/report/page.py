@@ -92,6 +92,7 @@ def html(
         "page.html.j2",
         view=view,
         about_model=about_model(view),
+        solved=solved(view),
         **_ledger(view, findings),
         diagram=_entry(view, made, DIAGRAM),
         roles=_roles(view),
@@ -206,6 +207,16 @@ def about_model(view: RunView) -> str:
     )
 
 
+def solved(view: RunView) -> str:
+    """How many of the examples the model solves, and whether the others were used, in a sentence."""
+    try:
+        (row,) = view.run.result("behaviour.solved").table("solved")
+    except NotMeasuredError:
+        return ""
+    found = f"Of {count(row['n'])} examples of two {view.language.nouns} the model solves {count(row['solved'])}"
+    return f"{found}; {count(row['used'])} of these were used, and no others." if row["filtered"] else f"{found}."
+
+
 def _roles(view: RunView) -> list[dict[str, str]]:
     return [
         {
@@ -224,7 +235,7 @@ def _provenance(view: RunView) -> list[tuple[str, str]]:
     """Name and value of everything that the numbers rest on."""
     about = view.run.about
     model = [(name, getattr(view.shape, name)) for name in ("fingerprint", "dtype", "device")]
-    chosen = [(name, getattr(about.configuration, name)) for name in ("size", "seed", "task")]
+    chosen = [(name, getattr(about.configuration, name)) for name in ("size", "seed", "task", "prompt")]
     parts = [("model", view.model), *model, *chosen, *about.versions.items(), *about.hardware.model_dump().items()]
     parts += [("created", about.created), ("updated", about.updated)]
     spelled = [(name.replace("_", " "), ", ".join(map(str, value)) if isinstance(value, tuple) else str(value))
@@ -250,4 +261,7 @@ def command(view: RunView) -> str:
     options += [f"--seed {chosen.seed}"] if chosen.seed != SEED else []
     for name, value in chosen.roles.items():
         options.append(f"--role {name}={('.' if '_head' in name else ',').join(map(str, value))}")
+    options += [f"--examples {shlex.quote(chosen.examples)}"] if chosen.examples else []
+    options += [f"--prompt {chosen.prompt}"] if chosen.prompt != "paper" else []
+    options += ["--solved"] if chosen.solved else []
     return " ".join(["numberline run", shlex.quote(chosen.model), *options])

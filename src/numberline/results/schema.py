@@ -35,11 +35,14 @@ class Configuration(Schema):
     task: str
     roles: dict[str, tuple[int, ...]] = Field(default_factory=dict)
     examples: str | None = None
+    prompt: str = "paper"
+    solved: bool = False
 
     @property
     def words(self) -> str:
-        """In a sentence: model tiny, size quick, seed 52, task max."""
-        return ", ".join(f"{key} {value}" for key, value in self.model_dump().items() if value not in ({}, None))
+        """In a sentence: model tiny, size quick, seed 52, task max, prompt paper."""
+        said = {key: value for key, value in self.model_dump().items() if value not in ({}, None, False)}
+        return ", ".join(key if value is True else f"{key} {value}" for key, value in said.items())
 
 
 class Model(Schema):

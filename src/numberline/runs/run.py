@@ -21,6 +21,7 @@ from typing import Any, Protocol, runtime_checkable
 from numberline.engine.lab import Lab
 from numberline.errors import NumberlineError
 from numberline.experiments.common.experiment import Context, Experiment
+from numberline.experiments.common.solved import on_solved
 from numberline.experiments.registry import EXPERIMENTS, select
 from numberline.files import make_folder
 from numberline.results.folder import RunFolder
@@ -31,6 +32,7 @@ from numberline.runs.journal import FOLDER, KeptJournal
 from numberline.runs.language import language_of
 from numberline.runs.used_code import of_files, sha
 from numberline.seed import SEED
+from numberline.tasks.ability import check_suits
 from numberline.tasks.concept import Concept
 from numberline.tasks.counterfactuals import Counterfactual
 from numberline.tasks.files import read_counterfactuals
@@ -39,6 +41,7 @@ from numberline.tasks.registry import concept_of, source_of
 from numberline.tasks.sampling import digest
 from numberline.tasks.sizes import MEDIUM, PAPER, QUICK, Sizes
 from numberline.tasks.task import Task
+from numberline.tasks.variants import PAPER_PROMPT
 
 SIZES = {"paper": PAPER, "medium": MEDIUM, "quick": QUICK}
 
@@ -53,16 +56,24 @@ class Settings:
     roles: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     examples: str | None = None
     """A CSV file of the user's own counterfactuals."""
+    prompt: str = PAPER_PROMPT.name
+    """In which words the question is asked (tasks/variants.py)."""
+    solved: bool = False
+    """Whether only examples that the model solves are used."""
 
     def __post_init__(self) -> None:
         if self.size not in SIZES:
             raise NumberlineError(f"there is no size {self.size!r}: choose from {', '.join(SIZES)}")
-        concept_of(self.task)
+        _ = self.concept
+        if self.solved and self.examples:
+            raise NumberlineError(
+                f"the examples in {self.examples} are used as they are and cannot be filtered: leave --solved out"
+            )
 
     @cached_property
     def concept(self) -> Concept:
-        """What is compared."""
-        return concept_of(self.task)
+        """What is compared, and in which words it is asked."""
+        return concept_of(self.task).asked(self.prompt)
 
     @property
     def sizes(self) -> Sizes:
@@ -72,7 +83,14 @@ class Settings:
     @property
     def context(self) -> Context:
         """What experiments are told of it."""
-        return Context(self.sizes, self.seed, self.concept, roles=self.roles, examples=self.counterfactuals)
+        return Context(
+            self.sizes,
+            self.seed,
+            self.concept,
+            roles=self.roles,
+            examples=self.counterfactuals,
+            solved=self.solved,
+        )
 
     @cached_property
     def counterfactuals(self) -> tuple[Counterfactual, ...]:
@@ -106,9 +124,14 @@ class Run:
     settings: Settings = field(default_factory=Settings)
     experiments: Mapping[str, Experiment] = field(default_factory=lambda: EXPERIMENTS)
 
+    def __post_init__(self) -> None:
+        if self.settings.solved:
+            self.experiments = on_solved(self.experiments)
+
     def execute(self, patterns: Sequence[str], watcher: Watcher) -> list[Meta]:
         """Answer the experiments whose ids match, needs first, keeping what is valid."""
         chosen = select(patterns, self.experiments)
+        check_suits(self.lab, Task(self.settings.concept))
         wanted = self._digests()
         about = self._open(wanted)
         done: list[Meta] = []
@@ -215,6 +238,8 @@ def configuration(model: str, settings: Settings) -> Configuration:
         task=settings.task,
         roles=roles,
         examples=settings.examples,
+        prompt=settings.prompt,
+        solved=settings.solved,
     )
 
 
@@ -247,6 +272,8 @@ def folder_name(model: str, settings: Settings) -> Path:
     words += [f"seed{settings.seed}"] if settings.seed != default.seed else []
     words += [f"{name}{'.'.join(map(str, value))}" for name, value in sorted(settings.roles.items())]
     words += [Path(settings.examples).stem] if settings.examples else []
+    words += [settings.prompt] if settings.prompt != default.prompt else []
+    words += ["solved"] if settings.solved else []
     return Path("runs") / "-".join(words)
 
 

@@ -16,15 +16,17 @@ A concept is one declaration, in a module of tasks/concepts/ or in a file of the
    a word: values of one prompt never share it, or the first token could not tell them apart.
 3. `scale` is the scale on which a component is expected to be straight, over the `coordinate` of each value.
 4. Whole numbers come in lengths: `with_digits` gives the same question about longer ones.
+5. The same question can be asked in other words (`tasks/variants.py`): `asked` gives the concept with one of them.
 """
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
-from numberline.errors import NumberlineError
+from numberline.errors import NumberlineError, nearest
+from numberline.tasks.variants import FURTHER_EXAMPLES, PAPER_PROMPT, VARIANTS, Variant
 
 NAME = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
 
@@ -109,6 +111,8 @@ class Concept:
     digits: int | None = None
     """How many digits each value has, where values are whole numbers."""
     resize: Callable[[int], "Concept"] | None = field(default=None, repr=False, compare=False)
+    variant: Variant = PAPER_PROMPT
+    """In which words the question is asked."""
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
@@ -141,7 +145,38 @@ class Concept:
         """The same question about whole numbers of another length."""
         if self.resize is None:
             raise NumberlineError(f"{self.words.nouns} have no digits, so they cannot have {digits}: leave that out")
-        return self.resize(digits)
+        return replace(self.resize(digits), variant=self.variant)
+
+    def asked(self, prompt: str) -> "Concept":
+        """The same concept, asked about in the words of another prompt."""
+        if prompt not in VARIANTS:
+            raise NumberlineError(f"there is no prompt {prompt!r}: {nearest(prompt, VARIANTS)}")
+        return replace(self, variant=VARIANTS[prompt])
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """The prompts in which the question reads differently, the paper's first."""
+        different = {self._signature(name): name for name in reversed(list(VARIANTS))}
+        return tuple(name for name in VARIANTS if name in different.values())
+
+    def sentence(self, listed: bool) -> Sentence:
+        """How two operands, or a list of them, are asked about."""
+        said, adjective = (self.several, self.words.largest) if listed else (self.pair, self.words.larger)
+        if self.variant.comparative:
+            said = replace(said, stem=f"The {adjective} of")
+        return said if self.variant.space else replace(said, end=said.end.rstrip())
+
+    def examples(self, listed: bool) -> tuple[tuple[str, ...], ...]:
+        """The operands of each solved example, as they are written."""
+        first, n = (self.several if listed else self.pair).exemplar, len(self.values)
+        more = (
+            tuple(self.spell(self.values[int(n * share)]) for share in row[: len(first)]) for row in FURTHER_EXAMPLES
+        )
+        return (first, *(words for words in more if len(set(words)) == len(words)))[: self.variant.shots]
+
+    def _signature(self, prompt: str) -> tuple[object, ...]:
+        other = self.asked(prompt)
+        return other.variant.chat, *((other.sentence(listed), other.examples(listed)) for listed in (False, True))
 
 
 def first_of(spellings: Sequence[str], text: str) -> int | None:

@@ -5,6 +5,7 @@ new concept (concept.py), not new code.
 
 The paper's prompt is a one-shot completion: an instruction, one solved exemplar, and the question, ending in one space.
 Two operands are joined by "and" after the exemplar (12, 4); three or more are listed after the exemplar (12, 437, 5).
+Other words for the same question are variants of the concept (variants.py).
 """
 
 from collections.abc import Sequence
@@ -58,7 +59,13 @@ class Task:
     @property
     def sentence(self) -> Sentence:
         """The question's format."""
-        return self.concept.several if self.listed else self.concept.pair
+        return self.concept.sentence(bool(self.listed))
+
+    @property
+    def gap_before_answer(self) -> str:
+        """The space that an answer begins with, where the prompt does not end in it."""
+        paper = (self.concept.several if self.listed else self.concept.pair).end
+        return paper[len(self.sentence.end) :]
 
     def spell(self, value: int) -> str:
         """A value as it stands in a prompt."""
@@ -74,6 +81,12 @@ class Task:
             raise NumberlineError(f"the task has k={self.k} operands but {len(values)} were given: {tuple(values)}")
         return self._beginning + self.question(values)
 
+    def turns(self, values: Sequence[int]) -> list[dict[str, str]]:
+        """The same as a conversation: solved examples that the model has answered, and the question."""
+        said = [INSTRUCTION, *(text for question, answer in self._examples for text in (question.strip(), answer))]
+        said = [f"{said[0]} {said[1]}", *said[2:], self.question(values).strip()]
+        return [{"role": "assistant" if i % 2 else "user", "content": text} for i, text in enumerate(said)]
+
     def answer(self, values: Sequence[int]) -> int:
         """The operand that wins."""
         return self.concept.winner(values)
@@ -83,8 +96,8 @@ class Task:
         return self.concept.lead(self.spell(value))
 
     def spans(self, values: Sequence[int]) -> tuple[tuple[int, int], ...]:
-        """Where each operand of the question stands in `prompt(values)`: its first character, and one past its last."""
-        end = len(self._beginning)
+        """Where each operand stands in `question(values)`: its first character, and one past its last."""
+        end = 0
         spans = []
         for before, value in zip(self.sentence.pieces(self.k), values, strict=False):
             start = end + len(before)
@@ -94,10 +107,18 @@ class Task:
 
     @cached_property
     def _beginning(self) -> str:
-        """What every prompt begins with: the instruction and the solved example."""
-        words = self.sentence.exemplar
-        values = [value for value in map(self.concept.parse, words) if value is not None]
-        return f"{INSTRUCTION} {self._statement(words)}{self.spell(self.answer(values))}. "
+        """What every prompt begins with: the instruction and the solved examples."""
+        solved = "".join(f"{question}{self.gap_before_answer}{answer}. " for question, answer in self._examples)
+        return f"{INSTRUCTION} {solved}"
+
+    @property
+    def _examples(self) -> list[tuple[str, str]]:
+        """Each solved example: the question about its operands, and the answer."""
+        found = []
+        for words in self.concept.examples(bool(self.listed)):
+            values = [value for value in map(self.concept.parse, words) if value is not None]
+            found.append((self._statement(words), self.spell(self.answer(values))))
+        return found
 
     def _statement(self, words: Sequence[str]) -> str:
         *before, end = self.sentence.pieces(len(words))

@@ -5,11 +5,13 @@
 2. The user's examples of a case are dealt, in the order of the file, in the same proportions. They need not be ranked
    tuples: any valid counterfactual will do. Where the file has too few of a case, what needs them is missing.
 3. The file is for two operands. Examples of three or more are sampled, as are all clouds and grids.
+4. With `run --solved`, only tuples that the model solves are dealt (solved.py).
 """
 
 from numberline.engine.lab import Lab
 from numberline.experiments.common.experiment import Context, MissingError
-from numberline.tasks.counterfactuals import Counterfactual, Hand, deal_examples, perturb, pool
+from numberline.experiments.common.solved import solved_tuples
+from numberline.tasks.counterfactuals import Counterfactual, Hand, deal, deal_examples, perturb, pool
 from numberline.tasks.pairs import CounterfactualPairs, record_pairs
 from numberline.tasks.task import Task
 
@@ -19,7 +21,10 @@ LEAST = 8
 
 def counterfactuals(context: Context, task: Task, case: str, hand: Hand = "evaluation") -> tuple[Counterfactual, ...]:
     """The examples of a case in one hand."""
-    if not context.examples or task != Task(context.concept):
+    plain = task == Task(context.concept)
+    if plain and context.solved:
+        return perturb(task, deal(solved_tuples(context), context.sizes).hand(hand), case)
+    if not context.examples or not plain:
         return perturb(task, pool(task, context.seed, context.sizes).hand(hand), case)
     mine = [example for example in context.examples if example.case == case]
     found = deal_examples(mine, context.sizes)[hand]

@@ -47,7 +47,8 @@ class Context:
     """What an experiment is given beside the model. `progress` is told (done, total) in units of its own.
 
     `roles` are the user's own choices of sites ({"number_layer": 13}), which stand above what a run finds. `examples`
-    are the user's own counterfactuals, in place of sampled ones.
+    are the user's own counterfactuals, in place of sampled ones. With `solved`, only sampled ones that the model solves
+    are used.
     """
 
     sizes: Sizes = PAPER
@@ -57,6 +58,7 @@ class Context:
     progress: Callable[[int, int], object] = lambda *_: None
     roles: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     examples: tuple[Counterfactual, ...] = ()
+    solved: bool = False
 
     def need(self, id: str) -> Result:
         """An earlier result; where it is missing itself, so is what builds on it."""

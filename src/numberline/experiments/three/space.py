@@ -23,18 +23,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from numberline.engine.lab import Lab, Read
+from numberline.engine.lab import Lab
 from numberline.engine.sites import Site, head, mid, resid
 from numberline.engine.subspace import Subspace
 from numberline.experiments.common.directions import Place
 from numberline.experiments.common.experiment import Context, MissingError
 from numberline.experiments.common.roles import require
 from numberline.experiments.two.patches import Patch, swapping, together
-from numberline.methods.answers import batch_size
 from numberline.tasks.counterfactuals import (
     CASE_ORDERS,
     VALUE_ORDERS,
@@ -43,13 +41,10 @@ from numberline.tasks.counterfactuals import (
     Split,
     arrange,
     candidates,
-    clean_operands,
-    corrupted_operands,
     pool,
 )
-from numberline.tasks.layout import answer_tokens, encode
 from numberline.tasks.pairs import CounterfactualPairs, record_pairs
-from numberline.tasks.sampling import Row
+from numberline.tasks.solved import solves
 from numberline.tasks.task import Task
 
 SPACE_OF_THREE = ("k3.trace", "k3.heads", "k3.directions")
@@ -184,22 +179,4 @@ def solved(
     lab: Lab, context: Context, task: Task, orders: Sequence[Order] = VALUE_ORDERS
 ) -> Bool[Tensor, " candidates"]:
     """Which candidate tuples are solved, clean and corrupted, in every value order (next token t(a), t(b))."""
-    tuples = candidates(task, context.seed, context.sizes)
-    right = torch.ones(len(tuples), dtype=torch.bool)
-    for order in orders:
-        examples = arrange(task, tuples, order)
-        right &= names_winner(lab, task, clean_operands(examples))
-        right &= names_winner(lab, task, corrupted_operands(examples))
-    return right
-
-
-def names_winner(lab: Lab, task: Task, operands: Sequence[Row]) -> Bool[Tensor, " n"]:
-    """Whether the most likely next token is the first one of the winner, prompt by prompt."""
-    prompts = encode(lab.tokenizer, task, operands)
-    wanted = answer_tokens(lab.tokenizer, task, [task.answer(row) for row in operands])
-    size, said = batch_size(lab, prompts), []
-    for start in range(0, len(prompts), size):
-        found = lab.run(lab.record(prompts[start : start + size]), [], Read(argmax=True)).argmax
-        assert found is not None
-        said.append(found.cpu())
-    return torch.cat(said) == wanted
+    return solves(lab, task, candidates(task, context.seed, context.sizes), orders)
