@@ -15,7 +15,7 @@ from numberline.experiments.common.experiment import Context, MissingError
 from numberline.experiments.common.solved import on_solved, solved
 from numberline.experiments.registry import EXPERIMENTS, select
 from numberline.models.catalogue import BUILT_IN
-from numberline.report.page import command
+from numberline.report.page import command, write_page
 from numberline.report.page import solved as said_of_solved
 from numberline.report.view import RunView
 from numberline.runs.run import Settings, folder_name
@@ -117,7 +117,7 @@ def test_the_prompt_is_a_part_of_what_a_run_is(call):
     view = RunView(nl.open_run(folder))
     assert command(view) == "numberline run tiny --size quick --prompt few-shot --solved"
     assert "and no others." in said_of_solved(view)
-    assert said_of_solved(view) in (folder / "report.html").read_text()
+    assert said_of_solved(view) in write_page(folder).read_text()
     code, _, err = call(*ask, "paper", "--solved", "--out", str(folder))
     assert code == 2
     assert "prompt few-shot, solved, and this one is" in err
