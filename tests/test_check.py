@@ -1,6 +1,7 @@
 """Before a run: what can the model do, in which prompt; and a run on what it solves, in the prompt that was chosen."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from numberline.experiments.common.experiment import Context, MissingError
 from numberline.experiments.common.solved import on_solved, solved
 from numberline.experiments.registry import EXPERIMENTS, select
 from numberline.models.catalogue import BUILT_IN
-from numberline.report.page import command, write_page
+from numberline.report.page import command, solved_words, write_page
 from numberline.report.page import solved as said_of_solved
 from numberline.report.view import RunView
 from numberline.runs.run import Settings, folder_name
@@ -88,6 +89,8 @@ def test_only_solved_examples_are_used(without_nine):
     (row,) = result.rows("solved")
     assert (row["n"], row["used"], row["filtered"]) == (4 * 41, 41, True)
     assert 41 < row["solved"] < row["n"]
+    told = f"Of 164 examples of two numbers the model solves {row['solved']}; 41 of these were used, and no others."
+    assert solved_words(row, "numbers") == told
     kept = counterfactuals(replace(context, needs={"behaviour.solved": result}), Task(), "y1")
     assert len(kept) == 25
     assert not any(example.a >= 90 or example.b >= 90 for example in kept)
@@ -110,15 +113,15 @@ def test_a_run_on_solved_examples_needs_to_know_them():
 
 def test_the_prompt_is_a_part_of_what_a_run_is(call):
     ask = ("run", "tiny", "--size", "quick", "--only", "behaviour.solved", "--prompt")
-    assert call(*ask, "few-shot", "--solved")[0] == 0
-    folder = Path("runs/tiny-quick-few-shot-solved")
+    assert call(*ask, "few-shot")[0] == 0
+    folder = Path("runs/tiny-quick-few-shot")
     chosen = json.loads((folder / "run.json").read_text())["configuration"]
-    assert (chosen["prompt"], chosen["solved"]) == ("few-shot", True)
+    assert (chosen["prompt"], chosen["solved"]) == ("few-shot", False)
     view = RunView(nl.open_run(folder))
-    assert command(view) == "numberline run tiny --size quick --prompt few-shot --solved"
-    assert "and no others." in said_of_solved(view)
+    assert command(view) == "numberline run tiny --size quick --prompt few-shot"
+    assert re.fullmatch(r"Of 164 examples of two numbers the model solves \d+\.", said_of_solved(view))
     assert said_of_solved(view) in write_page(folder).read_text()
     code, _, err = call(*ask, "paper", "--solved", "--out", str(folder))
     assert code == 2
-    assert "prompt few-shot, solved, and this one is" in err
-    assert folder_name("tiny", Settings(prompt="chat")) == Path("runs/tiny-chat")
+    assert "prompt few-shot, and this one is" in err
+    assert folder_name("tiny", Settings(prompt="chat", solved=True)) == Path("runs/tiny-chat-solved")

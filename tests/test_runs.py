@@ -102,7 +102,16 @@ def test_results_come_back_as_they_were(bench, lab, tmp_path):
 def test_the_folder_says_how_it_was_made(bench, lab, tmp_path):
     bench.run(lab, tmp_path, settings=Settings("quick", seed=7))
     about = json.loads((tmp_path / "run.json").read_text())
-    chosen = {"model": "small", "size": "quick", "seed": 7, "task": "max", "roles": {}, "examples": None}
+    chosen = {
+        "model": "small",
+        "size": "quick",
+        "seed": 7,
+        "task": "max",
+        "roles": {},
+        "examples": None,
+        "prompt": "paper",
+        "solved": False,
+    }
     assert about["configuration"] == chosen
     assert about["model"]["fingerprint"] == lab.loaded.fingerprint
     assert about["model"]["layers"] == 1
@@ -239,7 +248,7 @@ def test_leftovers_of_an_earlier_result_are_removed(bench, lab, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        (Settings(seed=1), "seed 52, task max, and this one"),
+        (Settings(seed=1), "seed 52, task max, prompt paper, and this one"),
         (Settings("quick"), "size paper"),
         (Settings(task="min"), "max"),
     ],

@@ -14,7 +14,7 @@ import base64
 import hashlib
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -213,7 +213,12 @@ def solved(view: RunView) -> str:
         (row,) = view.run.result("behaviour.solved").table("solved")
     except NotMeasuredError:
         return ""
-    found = f"Of {count(row['n'])} examples of two {view.language.nouns} the model solves {count(row['solved'])}"
+    return solved_words(row, view.language.nouns)
+
+
+def solved_words(row: Mapping[str, Any], nouns: str) -> str:
+    """The same of a row of behaviour.solved."""
+    found = f"Of {count(row['n'])} examples of two {nouns} the model solves {count(row['solved'])}"
     return f"{found}; {count(row['used'])} of these were used, and no others." if row["filtered"] else f"{found}."
 
 
