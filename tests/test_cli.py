@@ -16,7 +16,7 @@ from numberline.experiments.common import behaviour
 from numberline.experiments.registry import EXPERIMENTS
 from numberline.models.catalogue import BUILT_IN
 from numberline.models.planted import planted
-from numberline.runs.run import SIZES
+from numberline.runs.settings import SIZES
 from numberline.tasks import QUICK, Task, from_csv
 
 FEW = replace(QUICK, pairs=60, three_digit_pairs=40, operand_prompts=10)

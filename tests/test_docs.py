@@ -16,7 +16,7 @@ import pytest
 import typer
 
 from numberline import cli
-from numberline.runs.run import SIZES
+from numberline.runs.settings import SIZES
 from numberline.tasks import QUICK
 
 ROOT = Path(__file__).parents[1]

@@ -1,15 +1,12 @@
 """The run folder: what is stored comes back, what is valid is kept, what was stopped goes on."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
-from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
 
 from numberline.engine.lab import Lab
 from numberline.engine.subspace import Subspace
@@ -17,70 +14,14 @@ from numberline.errors import NumberlineError
 from numberline.experiments.common.experiment import Context, Experiment, MissingError, Result, experiment
 from numberline.experiments.registry import EXPERIMENTS, index, select
 from numberline.files import write_whole
-from numberline.models.catalogue import BUILT_IN
-from numberline.models.loaded import wrap
 from numberline.results.folder import RunFolder
-from numberline.results.roles import Role
-from numberline.results.schema import Meta
-from numberline.runs.run import Run, Settings, folder_name
+from numberline.runs.run import Settings
+from runs_bench import Bench, direction, small_lab
 
 
 @pytest.fixture(scope="module")
 def lab() -> Lab:
-    torch.manual_seed(52)
-    config = Qwen2Config(
-        vocab_size=306, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1,
-        intermediate_size=16,
-    )  # fmt: skip
-    return Lab.of(wrap(Qwen2ForCausalLM(config), AutoTokenizer.from_pretrained(BUILT_IN / "tiny"), "small"))
-
-
-class Bench:
-    """Two experiments that count how often they are computed, and a watcher that writes down what it is told."""
-
-    def __init__(self) -> None:
-        self.computed: list[str] = []
-        self.said: list[tuple] = []
-        self.found: dict[str, Subspace] = {}
-        self.stop: Callable[[], None] = lambda: None
-
-        @experiment("demo.first")
-        def first(lab: Lab, context: Context) -> Result:
-            """What is first?"""
-            self.computed.append("demo.first")
-            context.progress(1, 2)
-            scores = torch.arange(6.0).reshape(2, 3).T  # not contiguous
-            rows = [{"case": "y1", "mean": context.seed / 10, "n": 3}, {"case": "y2", "mean": 0.5, "n": 3}]
-            role = Role("number_layer", (0,), 1.0, 1.0, float("nan"), True, why="there is but one")
-            return Result.of({"scores": rows}, 3, {"scores": scores}, self.found, [role])
-
-        @experiment("demo.second", needs=("demo.first",))
-        def second(lab: Lab, context: Context) -> Result:
-            """What follows?"""
-            self.computed.append("demo.second")
-            self.stop()
-            total = sum(row["mean"] for row in context.needs["demo.first"].rows("scores"))
-            return Result.of({"total": {"total": [total, total]}}, n=1)
-
-        self.experiments = index(second, first)
-
-    def started(self, experiment: Experiment) -> None:
-        self.said.append(("started", experiment.id))
-
-    def progress(self, done: int, total: int) -> None:
-        self.said.append(("progress", done, total))
-
-    def finished(self, experiment: Experiment, meta: Meta, kept: bool) -> None:
-        assert meta.id == experiment.id
-        self.said.append(("finished", meta.id, kept))
-
-    def warned(self, sentence: str) -> None:
-        self.said.append(("warned", sentence))
-
-    def run(self, lab: Lab, path: Path, *patterns: str, settings: Settings | None = None) -> RunFolder:
-        folder = RunFolder(path)
-        Run(lab, folder, settings or Settings(), self.experiments).execute(patterns or ("*",), self)
-        return folder
+    return small_lab()
 
 
 @pytest.fixture
@@ -112,7 +53,8 @@ def test_the_folder_says_how_it_was_made(bench, lab, tmp_path):
         "prompt": "paper",
         "solved": False,
     }
-    assert about["configuration"] == chosen
+    loaded = {"dtype": "float32", "device": "cpu", "revision": None}
+    assert about["configuration"] == {**chosen, **loaded}
     assert about["model"]["fingerprint"] == lab.loaded.fingerprint
     assert about["model"]["layers"] == 1
     assert {"python", "torch", "transformers"} <= set(about["versions"])
@@ -123,6 +65,9 @@ def test_the_folder_says_how_it_was_made(bench, lab, tmp_path):
     meta = json.loads((tmp_path / "results/demo.second/meta.json").read_text())
     assert meta["needs"] == {"demo.first": about["experiments"]["demo.first"]["digest"]}
     assert (meta["id"], meta["n"], meta["tables"]) == ("demo.second", 1, {"total": 2})
+    assert {name: meta["made"][name] for name in ("configuration", "versions", "hardware")} == {
+        name: about[name] for name in ("configuration", "versions", "hardware")
+    }
     assert meta["seconds"] == about["experiments"]["demo.second"]["seconds"] >= 0
 
 
@@ -153,10 +98,6 @@ def test_a_stopped_run_goes_on_where_it_was(bench, lab, tmp_path):
     whole = Bench()
     again = whole.run(lab, tmp_path / "whole").load("demo.second")
     assert dict(folder.load("demo.second").tables) == dict(again.tables)
-
-
-def direction(model: str) -> Subspace:
-    return Subspace.spanned_by(torch.arange(1.0, 17.0), model=model, method="test")
 
 
 def test_subspaces_are_kept_with_their_provenance(bench, lab, tmp_path):
@@ -268,7 +209,7 @@ def test_folders_that_cannot_be_used_are_refused(bench, lab, tmp_path):
     with pytest.raises(NumberlineError, match="is a file"):
         bench.run(lab, tmp_path / "file" / "run")
     (tmp_path / "run").mkdir()
-    (tmp_path / "run/run.json").write_text("{not json")
+    (tmp_path / "run/run.json").write_text("{not json")  # and no result that says whose it is
     with pytest.raises(NumberlineError, match=r"run\.json cannot be read"):
         bench.run(lab, tmp_path / "run")
     with pytest.raises(NumberlineError, match=r"no result 'demo\.first'"):
@@ -321,9 +262,3 @@ def test_names_that_would_leave_the_folder_are_refused():
         Result.of({"../up": []}, n=0)
     with pytest.raises(NumberlineError, match="cannot have the id"):
         Experiment("../up", lambda *_: Result({}, 0))
-
-
-def test_folder_names():
-    assert folder_name("tiny", Settings()) == Path("runs/tiny")
-    assert folder_name("Qwen/Qwen2.5-0.5B", Settings("quick", 3, "min")) == Path("runs/Qwen2.5-0.5B-min-quick-seed3")
-    assert folder_name("./models/mine/", Settings()) == Path("runs/mine")

@@ -18,6 +18,7 @@ from numberline.cli.base import (
     TaskName,
     TrustRemoteCode,
     app,
+    err,
     out,
 )
 from numberline.cli.screen import Watcher, advance, bar, drawn, load_lab, print_accuracy, print_verdict
@@ -77,6 +78,7 @@ def run(
     device_map: DeviceMap = None,
     revision: Revision = None,
     trust_remote_code: TrustRemoteCode = False,
+    wait: Annotated[bool, typer.Option("--wait", help="wait while another process works on the folder")] = False,
 ) -> None:
     """Run the experiments on a model; a run that was stopped continues where it was.
 
@@ -84,20 +86,27 @@ def run(
     """
     from numberline.experiments.common import roles
     from numberline.experiments.registry import select
+    from numberline.models.loading import default_device
     from numberline.results.folder import RunFolder
-    from numberline.runs.run import Run, Settings, check_free, configuration, folder_name
+    from numberline.runs.identity import ModelChoice, check_free, configuration, folder_name
+    from numberline.runs.lock import held
+    from numberline.runs.run import Run, Settings
 
     mine = None if examples is None else str(examples)
     settings, patterns = (
         Settings(size, seed, task, dict(map(roles.parse, role or ())), mine, prompt, solved),
         only or ["*"],
     )
-    folder = RunFolder(out or folder_name(model, settings))
+    choice = ModelChoice(model, dtype, (device or default_device()).partition(":")[0], revision)
+    folder = RunFolder(out or folder_name(choice, settings))
     # What can be refused is refused before a model is loaded.
     select(patterns)
     _ = settings.counterfactuals
-    check_free(folder, configuration(model, settings))
-    _execute(Run(load_lab(model, device, dtype, device_map, revision, trust_remote_code), folder, settings), patterns)
+    if device_map is None:  # else the devices are known when the model is
+        check_free(folder, configuration(choice, settings))
+    with held(folder.path, wait, err.print):
+        lab = load_lab(model, device, dtype, device_map, revision, trust_remote_code)
+        _execute(Run(lab, folder, settings), patterns)
 
 
 @app.command()

@@ -8,6 +8,7 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from numberline.engine.lab import Lab
@@ -32,7 +33,8 @@ def load(
 ) -> Lab:
     """A Lab with a model in it: a built-in one, a folder with Hugging Face weights, a GGUF file, or a Hub id."""
     model, tokenizer = read(name, device, dtype, device_map, revision, trust_remote_code)
-    return wrap(model, tokenizer, name)
+    lab = wrap(model, tokenizer, name)
+    return replace(lab, loaded=replace(lab.loaded, revision=revision))
 
 
 def wrap(model: Any, tokenizer: Any, name: str = "model") -> Lab:

@@ -78,16 +78,16 @@ def activations(
             return (chapter or Chapter()).piece(f"{rows.start}:{rows.stop}", reader.piece)
 
         parts = memory.halving(
-            len(prompts), lambda: max(_at_once(network, prompts, stop, sites) // memory.shrink, 1), run
+            len(prompts), lambda: max(_at_once(network, memory, prompts, stop, sites) // memory.shrink, 1), run
         )
     return [torch.cat([part[str(number)] for part in parts]) for number in range(len(sites))]
 
 
-def _at_once(network: Network, prompts: Prompts, stop: int, sites: Sequence[Site]) -> int:
-    """How many prompts may hold their keys and values, had they no beginning in common."""
-    layers = max(site.layer for site in sites) + 1
+def _at_once(network: Network, memory: Memory, prompts: Prompts, stop: int, sites: Sequence[Site]) -> int:
+    """How many prompts may hold their keys and values, and be computed in one go, had they no beginning in common."""
+    layers, tokens = max(site.layer for site in sites) + 1, max(stop - prompts.prefix, 1)
     each = 2 * max(layers, 1) * network.kv_width * network.dtype.itemsize
-    return HELD // (each * max(stop - prompts.prefix, 1))
+    return min(HELD // (each * tokens), memory.wave(tokens, layers))
 
 
 @dataclass(eq=False)

@@ -10,15 +10,14 @@
 import hashlib
 import logging
 import os
-import platform
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
-import psutil
 import torch
 
 from numberline.errors import NumberlineError
+from numberline.files import partial_name, remove_leftovers
 from numberline.models.free_memory import check_memory
 from numberline.models.refusals import refusals
 
@@ -46,8 +45,8 @@ def dequantised(file: Path) -> Path:
         return kept
     if find_spec("gguf") is None:
         raise NumberlineError(f"reading {file} needs the package gguf: pip install 'numberline[gguf]'")
-    _remove_leftovers(kept)
-    partial = kept.with_name(f".{kept.name}.{platform.node()}.{os.getpid()}.partial")
+    remove_leftovers(kept.parent, kept.name)
+    partial = partial_name(kept)
     try:
         _convert(file, partial)
         partial.rename(kept)
@@ -60,13 +59,6 @@ def dequantised(file: Path) -> Path:
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return kept
-
-
-def _remove_leftovers(kept: Path) -> None:
-    """Remove what processes of this machine began and, killed, did not finish."""
-    for partial in kept.parent.glob(f".{kept.name}.{platform.node()}.*.partial"):
-        if not psutil.pid_exists(int(partial.suffixes[-2][1:])):
-            shutil.rmtree(partial, ignore_errors=True)
 
 
 def _convert(file: Path, folder: Path) -> None:

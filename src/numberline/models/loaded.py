@@ -30,6 +30,8 @@ class LoadedModel:
     network: Network
     tokenizer: Any
     fingerprint: str
+    revision: str | None = None
+    """Of a model from the Hub, where one was asked for."""
 
 
 def wrap(model: Any, tokenizer: Any, name: str) -> LoadedModel:

@@ -269,4 +269,7 @@ def command(view: RunView) -> str:
     options += [f"--examples {shlex.quote(chosen.examples)}"] if chosen.examples else []
     options += [f"--prompt {chosen.prompt}"] if chosen.prompt != "paper" else []
     options += ["--solved"] if chosen.solved else []
+    options += [f"--dtype {chosen.dtype}"] if chosen.dtype != "float32" else []
+    options += [f"--device {chosen.device}"] if chosen.device != "cpu" else []
+    options += [f"--revision {shlex.quote(chosen.revision)}"] if chosen.revision else []
     return " ".join(["numberline run", shlex.quote(chosen.model), *options])

@@ -2,37 +2,37 @@
 
     run.json                        configuration, model, versions, hardware, the valid results and roles
     results/ID/meta.json            id, needs, digest of inputs, n, seconds, roles, what is missing, what is beside it
+                                    with its digest, and with what it was made
     results/ID/NAME.parquet         tables
     results/ID/tensors.safetensors  tensors
     subspaces/NAME.safetensors      directions, with their provenance in the header
+    work/ID/                        what is computed of an experiment that is not yet finished (`runs/journal.py`)
 
 Every file is written whole. A result's meta.json is removed first and written last: a result without one does not
-exist. No pickle is read or written. Tables, tensors and subspaces are read when they are first asked for:
+exist. No pickle is read or written. Tables, tensors and subspaces are read when they are first asked for, and a file
+that is not what its digest says is refused:
 
     run = RunFolder.open("runs/tiny")
     run.table("k2.trace", "trace").where(case="y1").to_pandas()
 """
 
+import contextlib
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-import safetensors.numpy
-from safetensors import SafetensorError, safe_open
-
 from numberline.errors import NumberlineError
-from numberline.files import make_folder, write_whole
-from numberline.results.arrays import Array
+from numberline.files import PARTIAL, make_folder, remove_leftovers, write_whole
+from numberline.results import storage
 from numberline.results.names import ID
 from numberline.results.result import Lazy, Result
 from numberline.results.roles import Role
-from numberline.results.schema import FORMAT, About, Meta, Schema, read, write
+from numberline.results.schema import FORMAT, About, Configuration, Made, Meta, Schema, read, write
 from numberline.results.subspace import StoredSubspace
 from numberline.results.table import NotMeasuredError, Table
 
-RUN, META, TENSORS = "run.json", "meta.json", "tensors.safetensors"
+RUN, META = "run.json", "meta.json"
 Known = TypeVar("Known", bound=Schema)
 
 
@@ -78,6 +78,16 @@ class RunFolder:
         """Every role that a result speaks of, found or not."""
         return {role.name: role for result in self.results.values() for role in result.roles}
 
+    @property
+    def configurations(self) -> list[Configuration]:
+        """What each result says that it was made for, whatever run.json says."""
+        found = []
+        for place in sorted((self.path / "results").glob(f"*/{META}")):
+            with contextlib.suppress(NumberlineError):
+                meta = self._current(place, Meta)
+                found += [meta.made.configuration] if meta is not None and meta.made is not None else []
+        return found
+
     def result(self, id: str) -> Result:
         """A result that could be measured; says why where there is none."""
         found = self.find(id)
@@ -116,16 +126,34 @@ class RunFolder:
             return None
         if found.id != id:
             raise NumberlineError(f"{place} holds the result {found.id!r}: give the folder that name")
-        files = [place / file for file in _files(found)] + [self._subspace(name) for name in found.subspaces]
-        return found if all(file.is_file() for file in files) else None
+        return found if all(self._place(id, file).is_file() for file in storage.files(found)) else None
+
+    def damaged(self, meta: Meta) -> Path | None:
+        """A file of a result that is not what its digest says, if there is one."""
+        places = {self._place(meta.id, file): meta.files.get(file) for file in storage.files(meta)}
+        return next((place for place, digest in places.items() if storage.digest(place) != digest), None)
+
+    def forget(self, id: str) -> None:
+        """Have no result of this id: its files stay until they are written again."""
+        if ID.fullmatch(id):
+            (self.path / "results" / id / META).unlink(missing_ok=True)
 
     def describe(self, about: About) -> None:
         """Write run.json."""
         make_folder(self.path)
         write(self.path / RUN, about)
 
-    def save(self, id: str, result: Result, digest: str, needs: Mapping[str, str], seconds: float) -> Meta:
+    def save(
+        self,
+        id: str,
+        result: Result,
+        digest: str,
+        needs: Mapping[str, str],
+        seconds: float,
+        made: Made | None = None,
+    ) -> Meta:
         """Store a result in place of an earlier one."""
+        contents = storage.contents(result)
         meta = Meta(
             format=FORMAT,
             id=id,
@@ -133,6 +161,8 @@ class RunFolder:
             needs=dict(needs),
             n=result.n,
             seconds=round(seconds, 3),
+            files={file: storage.sha(content) for file, content in contents.items()},
+            made=made,
             tables={name: table.num_rows for name, table in result.tables.items()},
             tensors={name: tensor.shape for name, tensor in result.tensors.items()},
             subspaces={name: subspace.rank for name, subspace in result.subspaces.items()},
@@ -145,15 +175,9 @@ class RunFolder:
         before = read(place / META, Meta)
         make_folder(place)
         (place / META).unlink(missing_ok=True)
-        for name, table in result.tables.items():
-            sink = pa.BufferOutputStream()
-            pq.write_table(table, sink)
-            write_whole(place / f"{name}.parquet", sink.getvalue().to_pybytes())
-        if result.tensors:
-            write_whole(place / TENSORS, safetensors.numpy.save(dict(result.tensors)))
-        for name, subspace in result.subspaces.items():
-            make_folder(self.path / "subspaces")
-            subspace.save(self._subspace(name))
+        for file, content in contents.items():
+            make_folder(self._place(id, file).parent)
+            write_whole(self._place(id, file), content)
         write(place / META, meta)
         self._remove_leftovers(meta, before.subspaces if before is not None else ())
         return meta
@@ -175,20 +199,29 @@ class RunFolder:
 
     def _stored(self, meta: Meta) -> Result:
         """A result whose parts are read when they are asked for."""
-        place, model = self.path / "results" / meta.id, self.about.model.fingerprint
+        model = self.about.model.fingerprint
+
+        @cache
+        def whole(file: str) -> Path:
+            place = self._place(meta.id, file)
+            if storage.digest(place) != meta.files.get(file):
+                raise storage.damaged(place, meta.id)
+            return place
+
         return Result(
-            tables=Lazy(meta.tables, lambda name: _table(place / f"{name}.parquet")),
+            tables=Lazy(meta.tables, lambda name: storage.read_table(whole(f"{name}.parquet"), meta.id)),
             n=meta.n,
-            tensors=Lazy(meta.tensors, lambda name: _tensor(place / TENSORS, name)),
-            subspaces=Lazy(meta.subspaces, lambda name: StoredSubspace.load(self._subspace(name), model)),
+            tensors=Lazy(meta.tensors, lambda name: storage.read_tensor(whole(storage.TENSORS), name, meta.id)),
+            subspaces=Lazy(meta.subspaces, lambda name: StoredSubspace.load(whole(storage.subspace(name)), model)),
             roles=meta.roles,
             missing=meta.missing,
             root=meta.root,
             id=meta.id,
         )
 
-    def _subspace(self, name: str) -> Path:
-        return self.path / "subspaces" / f"{name}.safetensors"
+    def _place(self, id: str, file: str) -> Path:
+        """Where a file of a result is: all results share one folder of subspaces."""
+        return self.path / file if file.startswith(f"{storage.SUBSPACES}/") else self.path / "results" / id / file
 
     def _check_subspaces(self, id: str, result: Result) -> None:
         """All results share one folder of subspaces: a name belongs to one of them, and to this run's model."""
@@ -206,34 +239,10 @@ class RunFolder:
 
     def _remove_leftovers(self, meta: Meta, subspaces: Iterable[str]) -> None:
         """Files of an earlier result of the same id, and halves that a killed process left."""
-        kept = {META, *_files(meta)}
-        for file in (self.path / "results" / meta.id).iterdir():
-            if file.name not in kept:
+        kept, place = {META, *storage.files(meta)}, self.path / "results" / meta.id
+        remove_leftovers(place)
+        for file in place.iterdir():
+            if file.name not in kept and file.suffix != PARTIAL and file.is_file():
                 file.unlink(missing_ok=True)
         for name in set(subspaces) - set(meta.subspaces):
-            self._subspace(name).unlink(missing_ok=True)
-
-
-def _files(meta: Meta) -> list[str]:
-    """The files of a result's own folder beside meta.json."""
-    return [f"{name}.parquet" for name in meta.tables] + ([TENSORS] if meta.tensors else [])
-
-
-def _table(path: Path) -> pa.Table:
-    try:
-        return pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise _damaged(path, error) from error
-
-
-def _tensor(path: Path, name: str) -> Array:
-    try:
-        with safe_open(path, "np") as file:
-            found: Array = file.get_tensor(name)
-    except (OSError, SafetensorError) as error:
-        raise _damaged(path, error) from error
-    return found
-
-
-def _damaged(path: Path, error: Exception) -> NumberlineError:
-    return NumberlineError(f"{path} is damaged ({error}): delete its folder and run the experiment again")
+            (self.path / storage.subspace(name)).unlink(missing_ok=True)

@@ -15,9 +15,13 @@ from numberline.results.language import Language
 from numberline.results.names import ID, NAME
 from numberline.results.roles import Role, RunRole
 
-FORMAT: Literal[2] = 2
+FORMAT: Literal[3] = 3
 Name = Annotated[str, StringConstraints(pattern=f"^{NAME.pattern}$")]
 Id = Annotated[str, StringConstraints(pattern=f"^{ID.pattern}$")]
+
+
+class DamagedError(NumberlineError):
+    """A file is not as it was written."""
 
 
 class Schema(BaseModel):
@@ -30,6 +34,10 @@ class Configuration(Schema):
     """What the user chose."""
 
     model: str
+    dtype: str = "float32"
+    device: str = "cpu"
+    """The kind of device: cpu, cuda, mps."""
+    revision: str | None = None
     size: str
     seed: int
     task: str
@@ -40,7 +48,7 @@ class Configuration(Schema):
 
     @property
     def words(self) -> str:
-        """In a sentence: model tiny, size quick, seed 52, task max, prompt paper."""
+        """In a sentence: model tiny, dtype float32, device cpu, size quick, seed 52, task max, prompt paper."""
         said = {key: value for key, value in self.model_dump().items() if value not in ({}, None, False)}
         return ", ".join(key if value is True else f"{key} {value}" for key, value in said.items())
 
@@ -80,10 +88,19 @@ class Entry(Schema):
     seconds: float
 
 
+class Made(Schema):
+    """With what a result was made: a run that goes on elsewhere, or later, has results of several makes."""
+
+    configuration: Configuration
+    versions: dict[str, str]
+    hardware: Hardware
+    at: str
+
+
 class About(Schema):
     """run.json: how a run was made, and which of its results are valid."""
 
-    format: Literal[2]
+    format: Literal[3]
     configuration: Configuration
     language: Language
     model: Model
@@ -99,12 +116,15 @@ class About(Schema):
 class Meta(Schema):
     """meta.json: what is known of a stored result without reading it."""
 
-    format: Literal[2]
+    format: Literal[3]
     id: Id
     digest: str
     needs: dict[Id, str]
     n: int
     seconds: float
+    files: dict[str, str]
+    """Each file's digest, by its place: NAME.parquet and tensors.safetensors beside meta.json, or in subspaces/."""
+    made: Made | None = None
     tables: dict[Name, int] = Field(default_factory=dict)
     """Each table's number of rows."""
     tensors: dict[Name, tuple[int, ...]] = Field(default_factory=dict)
@@ -135,7 +155,9 @@ def read(path: Path, schema: type[Known]) -> Known | None:
     except OSError as error:
         raise NumberlineError(f"{path} cannot be read ({error.strerror}): choose another folder") from error
     except ValidationError as error:
-        raise NumberlineError(f"{path} {_wrong(error)}: make the run again, in another folder") from error
+        other = any(each["loc"] == ("format",) for each in error.errors())
+        kind = NumberlineError if other else DamagedError
+        raise kind(f"{path} {_wrong(error)}: make the run again, in another folder") from error
 
 
 def write(path: Path, content: Schema) -> None:

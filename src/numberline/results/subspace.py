@@ -52,8 +52,13 @@ class StoredSubspace:
 
     def save(self, path: str | Path) -> None:
         """Write the basis with its provenance in the header; whole or not at all."""
+        write_whole(Path(path), self.content)
+
+    @property
+    def content(self) -> bytes:
+        """What a file of it holds."""
         header = {"provenance": json.dumps(dict(self.provenance))}
-        write_whole(Path(path), safetensors.numpy.save({"basis": as_array(self.basis)}, header))
+        return safetensors.numpy.save({"basis": as_array(self.basis)}, header)
 
     @classmethod
     def load(cls, path: str | Path, model: str) -> "StoredSubspace":

@@ -1,7 +1,9 @@
 """How does a run go on after it was stopped, and end with the same numbers?
 
-1. The folder must be empty or hold a run of the same configuration; another one's results are never overwritten.
-2. run.json is written at once. It lists the results that are valid now: those whose digest of inputs is unchanged.
+1. The folder must be empty or hold a run of the same configuration (`identity.py`); another one's results are never
+   overwritten. It is locked while the run goes on (`lock.py`).
+2. run.json is written at once. It lists the results that are valid now: those whose digest of inputs is unchanged, and
+   whose files are what their digests say.
    It also lists the roles that they found or were given, with the evidence, and the words of the task.
 3. Experiments run in an order that respects their needs. A valid result is kept. Another is computed, stored, and
    added to run.json. Within an experiment a journal keeps what was computed (`journal.py`): whatever stops the run,
@@ -9,7 +11,6 @@
 """
 
 import json
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -19,83 +20,27 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from numberline.engine.lab import Lab
-from numberline.errors import NumberlineError
-from numberline.experiments.common.experiment import Context, Experiment
+from numberline.experiments.common.experiment import Experiment
 from numberline.experiments.common.solved import on_solved
 from numberline.experiments.registry import EXPERIMENTS, select
-from numberline.files import make_folder
-from numberline.results.folder import RunFolder
+from numberline.files import make_folder, remove_leftovers
+from numberline.results import storage
+from numberline.results.folder import META, RunFolder
 from numberline.results.roles import RunRole
-from numberline.results.schema import FORMAT, About, Configuration, Meta
+from numberline.results.schema import FORMAT, About, Configuration, DamagedError, Made, Meta
 from numberline.runs import digests, provenance
+from numberline.runs.identity import ModelChoice, check_free, configuration
 from numberline.runs.journal import FOLDER, KeptJournal
 from numberline.runs.language import language_of
+from numberline.runs.lock import held
+from numberline.runs.settings import Settings
 from numberline.runs.used_code import of_files, sha
-from numberline.seed import SEED
 from numberline.tasks.ability import check_suits
-from numberline.tasks.concept import Concept
-from numberline.tasks.counterfactuals import Counterfactual
-from numberline.tasks.files import read_counterfactuals
-from numberline.tasks.limits import within
-from numberline.tasks.registry import concept_of, source_of
+from numberline.tasks.registry import source_of
 from numberline.tasks.sampling import digest
-from numberline.tasks.sizes import MEDIUM, PAPER, QUICK, Sizes
 from numberline.tasks.task import Task
-from numberline.tasks.variants import PAPER_PROMPT
 
-SIZES = {"paper": PAPER, "medium": MEDIUM, "quick": QUICK}
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the user chooses beside the model."""
-
-    size: str = "paper"
-    seed: int = SEED
-    task: str = "max"
-    roles: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    examples: str | None = None
-    """A CSV file of the user's own counterfactuals."""
-    prompt: str = PAPER_PROMPT.name
-    """In which words the question is asked (tasks/variants.py)."""
-    solved: bool = False
-    """Whether only examples that the model solves are used."""
-
-    def __post_init__(self) -> None:
-        if self.size not in SIZES:
-            raise NumberlineError(f"there is no size {self.size!r}: choose from {', '.join(SIZES)}")
-        _ = self.concept
-        if self.solved and self.examples:
-            raise NumberlineError(
-                f"the examples in {self.examples} are used as they are and cannot be filtered: leave --solved out"
-            )
-
-    @cached_property
-    def concept(self) -> Concept:
-        """What is compared, and in which words it is asked."""
-        return concept_of(self.task).asked(self.prompt)
-
-    @property
-    def sizes(self) -> Sizes:
-        """The sample sizes, as far as the concept has values for them."""
-        return within(SIZES[self.size], self.concept)
-
-    @property
-    def context(self) -> Context:
-        """What experiments are told of it."""
-        return Context(
-            self.sizes,
-            self.seed,
-            self.concept,
-            roles=self.roles,
-            examples=self.counterfactuals,
-            solved=self.solved,
-        )
-
-    @cached_property
-    def counterfactuals(self) -> tuple[Counterfactual, ...]:
-        """The user's own, of two operands; none where no file was given."""
-        return read_counterfactuals(self.examples, Task(self.concept)) if self.examples else ()
+__all__ = ["Run", "Settings", "Watcher", "with_result"]
 
 
 @runtime_checkable
@@ -129,14 +74,19 @@ class Run:
             self.experiments = on_solved(self.experiments)
 
     def execute(self, patterns: Sequence[str], watcher: Watcher) -> list[Meta]:
-        """Answer the experiments whose ids match, needs first, keeping what is valid."""
+        """Answer the experiments whose ids match, needs first, keeping what is valid, alone on the folder."""
         chosen = select(patterns, self.experiments)
         check_suits(self.lab, Task(self.settings.concept))
-        wanted = self._digests()
-        about = self._open(wanted)
+        check_free(self.folder, self.configuration)
+        with held(self.folder.path):
+            return self._execute(chosen, watcher)
+
+    def _execute(self, chosen: Sequence[Experiment], watcher: Watcher) -> list[Meta]:
+        wanted = self.digests()
+        about = self._open(wanted, watcher)
         done: list[Meta] = []
         for experiment in chosen:
-            kept = self._valid(experiment.id, wanted)
+            kept = self.folder.meta(experiment.id) if experiment.id in about.experiments else None
             if kept is None:
                 watcher.started(experiment)
             meta = kept or self._compute(experiment, wanted, watcher)
@@ -146,7 +96,7 @@ class Run:
             done.append(meta)
         return done
 
-    def _digests(self) -> dict[str, str]:
+    def digests(self) -> dict[str, str]:
         """The digest that each experiment's result must have to be valid."""
         found: dict[str, str] = {}
         for experiment in select(("*",), self.experiments):
@@ -154,29 +104,43 @@ class Run:
             found[experiment.id] = digests.of_inputs(experiment, self._identity(), needs)
         return found
 
-    def _valid(self, id: str, wanted: Mapping[str, str]) -> Meta | None:
-        """The stored result's description, if it is what would be computed again."""
-        meta = self.folder.meta(id)
-        return meta if meta is not None and meta.digest == wanted[id] else None
+    def _valid(self, id: str, wanted: Mapping[str, str], watcher: Watcher) -> Meta | None:
+        """The stored result's description, if it is what would be computed again, and undamaged."""
+        try:
+            meta = self.folder.meta(id)
+            if meta is None or meta.digest != wanted[id]:
+                return None
+            damaged = self.folder.damaged(meta)
+        except DamagedError:
+            damaged = self.folder.path / "results" / id / META
+            self.folder.forget(id)
+        if damaged is None:
+            return meta
+        watcher.warned(f"{damaged} is damaged: {id} is made again")
+        return None
 
     def _identity(self) -> dict[str, Any]:
         """Everything outside the code that decides a number."""
-        dtype = str(self.lab.network.dtype).removeprefix("torch.")
         sizes = asdict(self.settings.sizes)
-        model = {"name": self.lab.loaded.name, "fingerprint": self.lab.loaded.fingerprint, "dtype": dtype}
         concept = of_files([source_of(self.settings.task)])
-        chosen = configuration(self.lab.loaded.name, self.settings).model_dump()
         mine = digest([*each.clean, *each.corrupted] for each in self.settings.counterfactuals)
-        return {**chosen, "model": model, "sizes": sizes, "concept": concept, "examples": mine}
+        model = {"fingerprint": self.lab.loaded.fingerprint, "sizes": sizes, "concept": concept, "examples": mine}
+        return {**self.configuration.model_dump(), **model}
 
-    def _open(self, wanted: Mapping[str, str]) -> About:
+    @cached_property
+    def configuration(self) -> Configuration:
+        """Which run it is."""
+        return configuration(ModelChoice.of(self.lab), self.settings)
+
+    def _open(self, wanted: Mapping[str, str], watcher: Watcher) -> About:
         """Check or make the folder, and write which of its results are valid."""
-        chosen = configuration(self.lab.loaded.name, self.settings)
-        before = check_free(self.folder, chosen)
+        before = check_free(self.folder, self.configuration)
         make_folder(self.folder.path / "results")
+        for place in (self.folder.path, self.folder.path / storage.SUBSPACES):
+            remove_leftovers(place)
         about = About(
             format=FORMAT,
-            configuration=chosen,
+            configuration=self.configuration,
             language=language_of(self.settings.concept),
             model=provenance.describe(self.lab),
             sizes=asdict(self.settings.sizes),
@@ -186,7 +150,7 @@ class Run:
             updated=_now(),
         )
         for id in wanted:
-            meta = self._valid(id, wanted)
+            meta = self._valid(id, wanted, watcher)
             if meta is not None:
                 about = with_result(about, meta)
                 shutil.rmtree(self._work(id), ignore_errors=True)  # killed between the result and the end of its work
@@ -203,7 +167,13 @@ class Run:
         except KeyboardInterrupt:
             journal.write()
             raise
-        meta = self.folder.save(experiment.id, result, digest, chain, journal.seconds)
+        made = Made(
+            configuration=self.configuration,
+            versions=provenance.versions(),
+            hardware=provenance.hardware(),
+            at=_now(),
+        )
+        meta = self.folder.save(experiment.id, result, digest, chain, journal.seconds, made)
         journal.close()
         return meta
 
@@ -226,55 +196,6 @@ def with_result(about: About, meta: Meta) -> About:
             "updated": _now(),
         }
     )
-
-
-def configuration(model: str, settings: Settings) -> Configuration:
-    """What a folder's runs have in common: the model by name, and what the user chose."""
-    roles = dict(sorted(settings.roles.items()))
-    return Configuration(
-        model=model,
-        size=settings.size,
-        seed=settings.seed,
-        task=settings.task,
-        roles=roles,
-        examples=settings.examples,
-        prompt=settings.prompt,
-        solved=settings.solved,
-    )
-
-
-def check_free(folder: RunFolder, chosen: Configuration) -> About | None:
-    """What run.json says of an earlier run of this configuration, or None; refuses a folder that cannot be used."""
-    existing = next(place for place in (folder.path.absolute(), *folder.path.absolute().parents) if place.exists())
-    if not existing.is_dir():
-        raise NumberlineError(f"{existing} is a file: choose a folder for the results")
-    if not os.access(existing, os.W_OK):
-        raise NumberlineError(f"{existing} may not be written to: choose another folder for the results")
-    before = folder.find_about()
-    if before is None:
-        if folder.path.is_dir() and any(folder.path.iterdir()):
-            raise NumberlineError(f"{folder.path} is not empty and holds no run: choose another folder")
-        return None
-    if before.configuration != chosen:
-        raise NumberlineError(
-            f"{folder.path} holds a run of {before.configuration.words}, and this one is {chosen.words}: "
-            "choose another folder"
-        )
-    return before
-
-
-def folder_name(model: str, settings: Settings) -> Path:
-    """Where a run goes unless the user says so: runs/MODEL, with what is not the default."""
-    words = [Path(model).name or "model"]
-    default = Settings()
-    words += [settings.concept.name] if settings.task != default.task else []
-    words += [settings.size] if settings.size != default.size else []
-    words += [f"seed{settings.seed}"] if settings.seed != default.seed else []
-    words += [f"{name}{'.'.join(map(str, value))}" for name, value in sorted(settings.roles.items())]
-    words += [Path(settings.examples).stem] if settings.examples else []
-    words += [settings.prompt] if settings.prompt != default.prompt else []
-    words += ["solved"] if settings.solved else []
-    return Path("runs") / "-".join(words)
 
 
 def _now() -> str:
