@@ -16,7 +16,6 @@ from numberline.results.formatting import count, estimate, percent
     order=1,
     needs=("behaviour.operands",),
     question="How many operands can the model compare?",
-    paper=("accuracy",),
 )
 def operand_counts(view: RunView) -> Drawing:
     """Accuracy against the number of operands."""
