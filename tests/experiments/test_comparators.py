@@ -202,21 +202,47 @@ def test_edges_follow_the_planted_wiring():
 def test_one_direction_holds_the_flag():
     lab, truth = lab_and_truth()
     shared = [place for place in truth.second_stage if float(truth.fields[place].std()) > 1e-3]
-    context = Context(replace(SMALL, fitting=32))
-    result = k2_flag.measure(lab, context, true_space(), shared, layers=(truth.flag_layer,))
+    context = Context(replace(SMALL, fitting=32, choosing=16))
+    first, flag_at = truth.comparator_mlps
+    result = k2_flag.measure(lab, context, true_space(), shared, layers=(first, flag_at))
     (role,) = result.roles
-    assert (role.found, role.value) == (True, (truth.flag_layer,))
+    assert (role.found, role.value, role.chosen_on) == (True, (truth.flag_layer,), "choosing")
+    (chosen,) = result.rows("flag")
+    assert chosen["layer"] == truth.flag_layer
+    # The fit in y2 is no flag after the first stage: its component follows the numbers.
+    gains = {
+        (row["layer"], row["fitted"]): row
+        for row in result.rows("winner")
+        if (row["of"], row["examples"]) == ("gain", "evaluation")
+    }
+    assert gains[first, "y2"]["hi"] < 0
+    assert min(gains[flag_at, case]["lo"] for case in ("y1", "y2")) > 0
+    assert {row["n"] for row in result.rows("layers_choosing")} == {16}
+    assert {row["n"] for row in result.rows("layers")} == {50}
     iia = means(result, "patches", "case", "condition", examples="evaluation")
     for case in ("y1", "y2"):
         assert min(iia[case, "flag_y1"], iia[case, "flag_y2"], iia[case, "full"]) >= 0.95
         assert iia[case, "random"] <= 0.05
     assert min(row["mean"] for row in result.rows("separation")) >= 0.99
+    assert {row["n"] for row in result.rows("separation")} == {SMALL.shared_cloud // 2}
     assert means(result, "frozen", "case", "condition")["y1", "plane"] >= 0.99
     assert set(result.subspaces) == {"flag_y1", "flag_y2"}
     assert len(result.rows("alignment")) == 2 * lab.network.d_mlp
     true = truth.directions[2]["flag"]
     rho = alignment(lab, truth.flag_layer, true[:, None])
     assert all(float(rho[neuron]) > 0.99 for _, neuron in shared)
+
+
+def test_a_flag_is_fitted_from_the_runs_seed_at_the_users_layer_too():
+    lab, truth = lab_and_truth()
+    beyond = truth.flag_layer + 1
+    sizes = replace(SMALL, evaluation=4, fitting=4, choosing=4, shared_cloud=40)
+    context = Context(sizes, seed=1, roles={"flag_layer": (beyond,)})
+    result = k2_flag.measure(lab, context, true_space(), [], layers=(truth.flag_layer,), steps=1)
+    (role,) = result.roles
+    assert (role.value, role.source) == ((beyond,), "the user")
+    assert result.rows("flag")[0]["layer"] == beyond
+    assert {direction.provenance["seed"] for direction in result.subspaces.values()} == {"1"}
 
 
 def test_the_flag_is_sought_between_transport_and_read_out():

@@ -86,13 +86,61 @@ def test_the_leading_head():
     assert not role_rules.leading_head("transport_head", weak).found
 
 
-def test_comparators_and_flag():
+def test_comparators():
     role = role_rules.comparator_mlps(spans(l3=0.6, l4=0.9, l5=0.1, l6=0.0))
     assert (role.value, role.margin) == ((3, 4), pytest.approx(0.5))
     assert not role_rules.comparator_mlps(spans(l3=0.02, l4=0.05)).found
-    role = role_rules.flag_layer(spans(l3=0.1, l4=0.88, l5=0.95, l6=0.94))
-    assert (role.value, role.margin) == ((4,), pytest.approx(0.78))
-    assert not role_rules.flag_layer(spans(l3=0.0, l4=0.01)).found
+
+
+def flag_evidence(*layers: tuple[float, float, float, float]) -> tuple[list[dict], list[dict]]:
+    """From layer 3 on: the weaker-case IIA of the fit in y1 and in y2, then what the winner explains beyond numbers."""
+    directions, gains = [], []
+    for layer, (one, two, gain_one, gain_two) in enumerate(layers, start=3):
+        for fitted, iia, gain in (("y1", one, gain_one), ("y2", two, gain_two)):
+            own = {"layer": layer, "fitted": fitted}
+            for case, mean in (("y1", 1.0), ("y2", iia)):
+                directions.append({**own, "case": case, "mean": mean, "lo": mean - 0.02, "hi": mean + 0.02})
+            gains.append({**own, "mean": gain, "lo": gain - 0.03, "hi": gain + 0.03})
+    return directions, gains
+
+
+def test_the_flag_is_where_either_fit_holds_the_winner():
+    # Planted, seed 11: after the first stage the fit in y2 is y2's own number, which turns 0.92 of the answers.
+    evidence = flag_evidence((1.0, 0.92, 0.13, -0.3), (0.98, 1.0, 0.16, 0.15), (1.0, 1.0, 0.16, 0.15))
+    role = role_rules.flag_layer(*evidence)
+    assert (role.value, role.margin) == ((4,), pytest.approx(0.15))
+    assert "weak," not in role.why
+    assert "3: 1.00, -0.30" in role.why
+    chosen = role_rules.flag_fit(*evidence, role)
+    assert (chosen["layer"], chosen["fitted"]) == (4, "y2")
+    # Of two that do as much, the one that holds the winner more.
+    assert role_rules.flag_fit(*evidence, replace(role, value=(5,)))["fitted"] == "y1"
+
+
+def test_the_flag_is_on_the_plateau():
+    role = role_rules.flag_layer(*flag_evidence((0.2, 0.3, 0.1, 0.1), (0.88, 0.3, 0.2, 0.2), (0.95, 0.96, 0.2, 0.2)))
+    assert (role.value, role.margin) == ((4,), pytest.approx(0.2))
+    near = role_rules.flag_layer(*flag_evidence((0.8, 0.8, -0.01, 0.2), (0.9, 0.9, 0.3, 0.2)))
+    assert near.value == (4,)
+    assert near.why.startswith("weak")
+
+
+@pytest.mark.parametrize(
+    ("layers", "why"),
+    [
+        ([(0.0, 0.0, 0.2, 0.2), (0.01, 0.01, 0.2, 0.2)], "no single direction works"),
+        ([(1.0, 1.0, 0.2, -0.3), (1.0, 1.0, -0.1, -0.1)], "follows a number"),
+        ([(1.0, 0.3, 0.2, -0.3), (0.02, 0.0, 0.2, 0.2)], "follows a number"),  # what holds the winner does nothing
+    ],
+)
+def test_a_flag_that_is_not_there(layers, why):
+    evidence = flag_evidence(*layers)
+    role = role_rules.flag_layer(*evidence)
+    assert not role.found
+    assert why in role.why
+    chosen = role_rules.flag_fit(*evidence, role)
+    assert chosen["layer"] == (4 if why.startswith("no") else 3)
+    assert why in chosen["why"]
 
 
 def test_the_users_choice_stands_above_the_papers_and_the_runs(monkeypatch):

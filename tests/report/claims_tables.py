@@ -122,12 +122,16 @@ def good() -> dict[str, Result]:
             ]
         },
         "k2.flag": {
-            "layers": [
-                row for layer in (2, 3) for fitted in CASES2 for case in CASES2
-                for row in pair(0.9 if layer == 3 else 0.1, layer=layer, fitted=fitted, case=case)
+            "flag": [{"layer": 3, "fitted": "y1", "why": "made up"}],
+            "winner": [
+                {"layer": layer, "fitted": case, "examples": examples, "of": "gain", **score(gain)}
+                for layer, gain in ((2, -0.3), (3, 0.3)) for case in CASES2 for examples in ("choosing", "evaluation")
             ],
             "separation": [{"fitted": case, **score(0.97)} for case in CASES2],
-            "patches": [row for case in CASES2 for row in pair(0.0, **evaluated(case=case, condition="random"))],
+            "patches": [
+                row for case in CASES2 for name, iia in (("flag_y1", 0.9), ("flag_y2", 0.8), ("random", 0.0))
+                for row in pair(iia, **evaluated(case=case, condition=name))
+            ],
         },
         "k3.trace": {"trace": trace(CASES3, "y3")},
         "k3.directions": {
@@ -215,8 +219,12 @@ SPOILED: Mapping[str, tuple[str, list[tuple[str, str, Change]]]] = {
     "one stage": ("two-stage", [("k2.freeze", "costs", when(to(0.0), "", layer=2))]),
     "a global first stage": ("two-stage", [("k2.fields", "locality", when(to(0.9), "", layer=2))]),
     "a local second stage": ("two-stage", [("k2.fields", "locality", when(to(0.3), "", layer=3))]),
-    "a flag of one case": ("flag", [("k2.flag", "layers", when(to(0.1), "iia", layer=3, case="y2"))]),
-    "a flag that tells nothing": ("flag", [("k2.flag", "separation", to(0.6))]),
+    "a flag of one case": ("flag", [("k2.flag", "patches", when(to(0.1), "iia", condition="flag_y1", case="y2"))]),
+    "a flag that tells nothing": ("flag", [("k2.flag", "separation", when(to(0.6), "", fitted="y1"))]),
+    "a difference that never saturates": (
+        "flag",
+        [("k2.flag", "winner", when(to(-0.3), "", layer=3, fitted="y2", examples="evaluation"))],
+    ),
     "random flags do it": ("flag", [("k2.flag", "patches", when(to(0.5), "iia", condition="random"))]),
     "v2 rises and falls": (
         "three-linear",

@@ -229,7 +229,7 @@ def _roles(view: RunView) -> list[dict[str, str]]:
             "value": view.spelled(name),
             "score": number(role.score),
             "margin": f"{number(role.margin)} (noise {number(role.noise)})",
-            "source": role.source,
+            "source": role.source + (f" ({role.chosen_on} examples)" if role.chosen_on else ""),
             "why": role.why,
         }
         for name, role in view.roles.items()

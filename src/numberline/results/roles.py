@@ -15,6 +15,8 @@ class Role:
     found: bool
     source: str = "this run"
     why: str = ""
+    chosen_on: str = ""
+    """The examples that chose it ("choosing"); never those on which claims are judged."""
 
     @property
     def layer(self) -> int:

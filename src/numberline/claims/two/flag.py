@@ -2,37 +2,36 @@
 
 from numberline.claims.claim import Claim, Criterion
 from numberline.claims.common import CONTROL, MEETS, MOST, SLIGHT
-from numberline.claims.evidence import Evidence, Quantity, largest, smallest
+from numberline.claims.evidence import Evidence, Quantity, Row, largest, smallest
 from numberline.results.cases import CASES
 
 
-def flag_layer(evidence: Evidence) -> int:
-    """Where the flag is looked for: after the last comparator MLP, or the flag layer where that was not tried."""
-    layer = max(evidence.role("comparator_mlps", "k2.freeze"))
-    if layer not in {row["layer"] for row in evidence.rows("k2.flag", "layers")}:
-        (layer,) = evidence.role("flag_layer", "k2.flag")
-    return layer
-
-
-def in_both(fitted: str, layer: int, evidence: Evidence) -> Quantity:
-    """IIA of a direction fitted in one case, in the case in which it does less."""
-    rows = evidence.rows("k2.flag", "layers", layer=layer, fitted=fitted, metric="iia")
-    return smallest(map(Quantity.of, rows))
+def the_flag(evidence: Evidence) -> Row:
+    """The one direction that is judged: its layer, and the case that it was fitted in."""
+    return evidence.rows("k2.flag", "flag").one()
 
 
 def flag_in_both(evidence: Evidence) -> Quantity:
-    """IIA of one direction after the last comparator MLP, in the case in which it does less; the better of two fits."""
-    layer = flag_layer(evidence)
-    return largest(in_both(fitted, layer, evidence) for fitted in CASES)
+    """IIA of that direction in the case in which it does less."""
+    condition = f"flag_{the_flag(evidence)['fitted']}"
+    return smallest(evidence.patch("k2.flag", "iia", condition=condition, case=case) for case in CASES)
 
 
 def flag_tells(evidence: Evidence) -> Quantity:
-    """How often a threshold on the flag's component tells the winner of a clean prompt."""
-    return largest(map(Quantity.of, evidence.rows("k2.flag", "separation")))
+    """How often a threshold on its component tells the winner of a clean prompt."""
+    return evidence.one("k2.flag", "separation", fitted=the_flag(evidence)["fitted"])
+
+
+def flag_follows(evidence: Evidence) -> Quantity:
+    """What the winner explains of a component beyond what both numbers do: of the two fits the one where it is less."""
+    layer = the_flag(evidence)["layer"]
+    return smallest(
+        evidence.one("k2.flag", "winner", layer=layer, fitted=case, examples="evaluation", of="gain") for case in CASES
+    )
 
 
 def random_flag(evidence: Evidence) -> Quantity:
-    """IIA of random directions at the flag layer, the case in which they do more."""
+    """IIA of random directions at that layer, the case in which they do more."""
     return largest(evidence.patch("k2.flag", "iia", condition="random", case=case) for case in CASES)
 
 
@@ -44,7 +43,7 @@ claim = Claim(
     criteria=(
         MEETS,
         Criterion(
-            "IIA of one direction after the last comparator MLP, the weaker case",
+            "IIA of one direction, the weaker case",
             flag_in_both,
             "at least",
             MOST,
@@ -57,6 +56,14 @@ claim = Claim(
             "at least",
             0.9,
             "half is chance; a binary value is told nearly always",
+        ),
+        Criterion(
+            "what the winner explains of the direction beyond both {nouns}, the lesser of its two fits",
+            flag_follows,
+            "at least",
+            0.0,
+            "zero is half-way from a step to a difference that never saturates, whose sign tells the winner as well; "
+            "a flag is found whichever {noun} changes",
         ),
         Criterion("IIA of random directions", random_flag, "at most", SLIGHT, CONTROL),
     ),

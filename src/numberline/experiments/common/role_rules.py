@@ -11,8 +11,17 @@ planted model, where the truth is known, pooled recoveries place the flag a laye
    co-patch along v2 recovers most over the co-patch alone.
 3. `comparator_mlps`: the two MLPs (two stages, as in the paper) whose freezing costs the patch of the (v1, v2) plane
    most, in both cases together; one alone where a second one costs nothing.
-4. `flag_layer`: the first layer at which one direction at y2's position reaches the plateau, nine tenths of the best.
-   A layer counts as its weakest IIA over the cases in which a direction is fitted and evaluated: a flag works in all.
+4. `flag_layer`: the first layer at which a direction at y2's position holds the winner and works. Both fits, with y1
+   and with y2 perturbed, must hold it: the winner explains more of each one's component than both numbers do
+   (methods/outcome.py). Such a layer counts as the IIA of the fit that does more in its weaker case, and the first one
+   that reaches nine tenths of the best of them is the flag's.
+   Before the comparison is done, the fit with y2 perturbed finds y2's own number, swapped beyond its range: that turns
+   nearly as many answers as a flag, and its sign often tells the winner. Hence the first condition. The rule is right
+   for the wrong reason where a layer already holds the winner along some direction, and one of the fits prefers a
+   number that moves the answer more. So it is after the first stage of `planted`: the fit with y1 perturbed finds the
+   sum of the local comparisons there, and works in both cases. And a difference that saturates early counts as a flag.
+   It is not asked that both fits work in both cases: where a patch changes the number that is said (the variant
+   `by-value`), one of them names neither operand at the very layer at which the flag is written.
 5. `readout_layer`: where the recovery at the last token rises most from one layer to the next, both cases together.
 6. `readout_layer_k3`: the same with three operands, over the head-group orders. `readout_head`: in that layer, at the
    last token, the head whose interchange recovers most.
@@ -134,17 +143,63 @@ def comparator_mlps(costs: Sequence[Row]) -> Role:
     return _found("comparator_mlps", layers, best["mean"], margin, noise, f"cost of freezing each MLP: {listed}")
 
 
-def flag_layer(directions: Sequence[Row]) -> Role:
-    """From rows (layer, mean, lo, hi): what single directions at y2's position do after each layer, at worst."""
-    level = {row["layer"]: row for row in sorted(directions, key=_mean, reverse=True)}
-    best = max(level.values(), key=_mean)
+def flag_layer(directions: Sequence[Row], gains: Sequence[Row]) -> Role:
+    """From rows (layer, fitted, case, mean, lo, hi) of IIA, and (layer, fitted, mean, lo, hi): what the winner explains
+    of each direction's component beyond both numbers."""
+    works, holds = _better_fit(directions), {layer: rows[0] for layer, rows in _rising(gains, "layer").items()}
+    best = max(works.values(), key=_mean)
+    listed = ", ".join(f"{layer}: {works[layer]['mean']:.2f}, {holds[layer]['mean']:+.2f}" for layer in sorted(works))
+    why = (
+        f"by layer, IIA of one direction in its weaker case, and what the winner explains beyond both numbers: {listed}"
+    )
     if not _is_effect(best):
-        return _none("flag_layer", best, f"no single direction works at any layer: {best['mean']:.2f} at most")
-    layer = min(layer for layer, row in level.items() if row["mean"] >= PLATEAU * best["mean"])
-    below = level.get(layer - 1)
-    margin, noise = _difference(level[layer], below) if below else (level[layer]["mean"], _half(level[layer]))
-    listed = ", ".join(f"{layer}: {row['mean']:.2f}" for layer, row in sorted(level.items()))
-    return _found("flag_layer", (layer,), level[layer]["mean"], margin, noise, f"one direction by layer: {listed}")
+        return _none("flag_layer", best, f"no single direction works at any layer ({why})")
+    counted = {layer: row for layer, row in works.items() if holds[layer]["mean"] > 0 and _is_effect(row)}
+    if not counted:
+        return _none("flag_layer", best, f"what works at y2's position follows a number, not the winner ({why})")
+    least = PLATEAU * max(row["mean"] for row in counted.values())
+    layer = min(layer for layer, row in counted.items() if row["mean"] >= least)
+    margins = [(holds[layer]["mean"], _half(holds[layer]))]
+    if layer - 1 in works:
+        before = holds[layer - 1]
+        follows_a_number = (-before["mean"], _half(before))
+        margins.append(_difference(works[layer], works[layer - 1]) if before["mean"] > 0 else follows_a_number)
+    margin, noise = min(margins)
+    return _found("flag_layer", (layer,), works[layer]["mean"], margin, noise, why)
+
+
+def flag_fit(directions: Sequence[Row], gains: Sequence[Row], role: Role) -> dict[str, Any]:
+    """Which of the fits is the flag (layer, fitted, why): at its layer, the one that does more in its weaker case.
+
+    Of two that do as much, the one of whose component the winner explains more. Where no layer has the role, it is the
+    one at which a direction works best: that the claim fails there is to be measured, not to be assumed.
+    """
+    works = _better_fit(directions)
+    layer = role.layer if role.found else max(works, key=lambda layer: _mean(works[layer]))
+    here = [row for row in directions if row["layer"] == layer]
+    weaker = {fitted: rows[0]["mean"] for fitted, rows in _rising(here, "fitted").items()}
+    holds = {row["fitted"]: row["mean"] for row in gains if row["layer"] == layer}
+    chosen = max(weaker, key=lambda fitted: (weaker[fitted], holds[fitted]))
+    listed = ", ".join(f"{fitted}: {weaker[fitted]:.2f}, {holds[fitted]:+.2f}" for fitted in weaker)
+    why = f"by fit, IIA in the weaker case, and what the winner explains beyond both numbers: {listed}"
+    return {"layer": layer, "fitted": chosen, "why": why if role.found else f"{role.why}; {why}"}
+
+
+def _better_fit(directions: Sequence[Row]) -> dict[int, Row]:
+    """At each layer, the fit that does more in its weaker case: that case's row."""
+    weaker = {
+        layer: [cases[0] for cases in _rising(rows, "fitted").values()]
+        for layer, rows in _rising(directions, "layer").items()
+    }
+    return {layer: max(rows, key=_mean) for layer, rows in weaker.items()}
+
+
+def _rising(rows: Sequence[Row], by: str) -> dict[Any, list[Row]]:
+    """The rows of each group, the least first."""
+    groups: dict[Any, list[Row]] = {}
+    for row in sorted(rows, key=_mean):
+        groups.setdefault(row[by], []).append(row)
+    return groups
 
 
 def _mean(row: Row) -> float:

@@ -37,7 +37,8 @@ from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.common.roles import require
 from numberline.experiments.three.flag_patterns import Flag, levels, pattern_tables
 from numberline.experiments.three.space import ordered_pairs, split_of, three_numbers
-from numberline.experiments.two.flag import fit_flags, patch_rows, separation, sign_flags
+from numberline.experiments.two.flag import fit_flags, patch_rows
+from numberline.experiments.two.flag_cloud import separation, sign_flags
 from numberline.methods.clouds import read
 from numberline.methods.das import STEPS
 from numberline.methods.pairs import Pairs
@@ -78,9 +79,7 @@ def measure(lab: Lab, context: Context, layer: int, steps: int = STEPS) -> Resul
     by_hand: dict[str, Flag] = {}
     for position, cases in FITTED.items():
         site, wins = resid(layer).at(position), largest_so_far(task, operands, position)
-        fitted = fit_flags(
-            {case: pairs_of["fitting"][case] for case in cases}, site, steps, count, context.sizes.patience
-        )
+        fitted = fit_flags(context, {case: pairs_of["fitting"][case] for case in cases}, site, steps, count)
         signed, along = sign_flags(fitted, states[position], wins)
         splits = {split: {case: pairs_of[split][case] for case in cases} for split in EXAMPLES}
         tables["patches"] += [{"position": position, **row} for row in patch_rows(lab, context, site, signed, splits)]

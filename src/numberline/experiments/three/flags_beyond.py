@@ -39,7 +39,8 @@ from numberline.experiments.common.role_rules import LEAST
 from numberline.experiments.common.roles import require
 from numberline.experiments.three.flags import largest_so_far
 from numberline.experiments.three.space import solved
-from numberline.experiments.two.flag import fit_flags, patch_rows, separation, sign_flags
+from numberline.experiments.two.flag import fit_flags, patch_rows
+from numberline.experiments.two.flag_cloud import separation, sign_flags
 from numberline.methods.clouds import read
 from numberline.methods.das import STEPS
 from numberline.tasks.counterfactuals import Hand, Order, Split, arrange, needed, pool
@@ -92,9 +93,7 @@ def measure(
             }
             pairs_of = {name: record_pairs(lab, task, arrange(task, hand, order)) for name, hand in hands.items()}
             flags = {
-                "flag": fit_flags(
-                    {position: pairs_of["fitting"]}, sites[position], steps, count, context.sizes.patience
-                )[position],
+                "flag": fit_flags(context, {position: pairs_of["fitting"]}, sites[position], steps, count)[position],
                 "flag_k3": three,
             }
             wins = largest_so_far(task, operands, position)

@@ -128,7 +128,7 @@ def learned_rows(
     site, task = resid(layer).at("last"), three_numbers(context)
     fitting = {">".join(order): arrange(task, split_of(context).fitting, order) for order in HEAD_GROUPS}
     together = record_pairs(lab, task, [example for examples in fitting.values() for example in examples])
-    (found,) = fit(together, site, rank=RANK, progress=progress, patience=context.sizes.patience)
+    (found,) = fit(together, site, rank=RANK, seeds=(context.seed,), progress=progress, patience=context.sizes.patience)
     learned = Subspace(found.subspace.basis.cpu(), {**found.subspace.provenance, "data": f"{len(together)} examples"})
     rows: Rows = []
     for order, pairs in pairs_of.items():

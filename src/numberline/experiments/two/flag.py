@@ -1,43 +1,52 @@
 """Is the answer's position one direction? The comparison flag at y2's position.
 
 1. At the residual leaving each candidate layer, from the transport layer on and before the read-out layer (four at
-   most), a rank-one direction is fitted by DAS at y2 on the fitting examples of each case, and evaluated in both. The
-   first layer at which one direction reaches the plateau is the role `flag_layer`; the directions fitted there are the
-   flags. The evidence is the weakest IIA: before the comparison, a number's own direction moves the answer in the
-   case in which that number changes, but a flag does so in every case.
-2. Each is evaluated in both cases, on evaluation and on fitting examples, beside the full-rank patch of that residual
-   and random directions.
-3. Signed so that the component is larger where y2 wins ("the largest so far"); the component over the 3,000-prompt
-   cloud, and how well its sign tells the winner (a threshold half-way between the two means).
+   most, and the layer that a user chose), a rank-one direction is fitted by DAS at y2 on the fitting examples of each
+   case.
+2. The layer is chosen on examples of the hand `choosing`, in both cases, and on the first half of the 3,000-prompt
+   cloud: the first one at which both directions hold the winner rather than a number, and one works in both cases, is
+   the role `flag_layer` (role_rules.py, rule 4). So is chosen which of the two fits there is the flag: one direction.
+3. Each is evaluated in both cases, on evaluation and on fitting examples, beside the full-rank patch of that residual
+   and random directions. Signed so that the component is larger where y2 wins ("the largest so far"); the component
+   over the cloud, and, on its second half, how well its sign tells the winner (a threshold half-way between the two
+   means) and what the winner explains of it.
 4. ρ_j: how much of each write direction of that layer's MLP lies along the flag, for all its neurons; the shared
    neurons are marked, with the share of the layer that they exceed.
 5. The plane patch with and without the shared neurons frozen stands beside the flag (main-text figure, panel e).
 
 Tables
-- `layers`: layer, fitted (the case), case (of the evaluation), metric, mean, se, n, lo, hi, near_ties, nonpositive.
+- `layers`: layer, fitted (the case), case (of the evaluation), metric, mean, se, n, lo, hi, near_ties, nonpositive;
+  `layers_choosing`: the same, of the examples that choose.
+- `winner`: layer, fitted, examples ("choosing", "evaluation": the halves of the cloud), of ("outcome", "values",
+  "gain"), mean, se, n, lo, hi: the share of the component that the winner and both numbers explain
+  (methods/outcome.py).
+- `flag`: layer, fitted, why: the one direction that is the flag, or comes nearest to one.
 - `patches`: layer, case, condition ("flag_y1", "flag_y2": by the case it was fitted in; "full", "random"), examples,
   draws, spread, metric, … as in two/number.py.
-- `cloud`: y1, y2, flag_y1, flag_y2. `separation`: fitted, mean … (accuracy of the threshold), auc, d_prime.
+- `cloud`: y1, y2, flag_y1, flag_y2. `separation`: fitted, mean … (accuracy of the threshold, on the second half of the
+  cloud), auc, d_prime.
 - `alignment`: layer, neuron, shared, fitted, rho, quantile; all neurons of the layer.
 - `frozen`: case, condition ("plane", "plane, shared frozen", "flag"), metric, …
 - `cosines`: cosine of the two flags.
+Where no layer has the role, `layers`, `winner`, `flag`, `patches` and `separation` are all there is.
 Roles: flag_layer.
 Tensors: flag_y1, flag_y2 (d); alignment (cases × neurons). Subspaces: flag_y1, flag_y2.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from numberline.engine.lab import Lab
 from numberline.engine.sites import Site, resid
-from numberline.engine.subspace import Subspace
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
-from numberline.experiments.common.role_rules import flag_layer
+from numberline.experiments.common.role_rules import flag_fit, flag_layer
 from numberline.experiments.common.roles import not_found, require, settle
+from numberline.experiments.two.flag_cloud import Flags, Seen
 from numberline.experiments.two.neurons import shared_places
 from numberline.experiments.two.patches import (
     RANDOM_DRAWS,
@@ -46,26 +55,19 @@ from numberline.experiments.two.patches import (
     case_pairs,
     space_of,
     swapping,
-    two_numbers,
 )
 from numberline.methods.attribution import Place, activations, pin
-from numberline.methods.clouds import read
 from numberline.methods.connectivity import alignment
 from numberline.methods.das import STEPS, fit_with_restart, random_subspaces
 from numberline.methods.draws import draw_rows
-from numberline.methods.intervals import wilson
 from numberline.methods.pairs import Pairs
 from numberline.methods.scores import score
 from numberline.results.cases import CASES
+from numberline.results.roles import Role
 from numberline.tasks.counterfactuals import Hand
-from numberline.tasks.layout import encode
-from numberline.tasks.populations import cloud
 
 CANDIDATES = 4
 """How many layers from the transport layer on may hold the flag."""
-
-Flags = Mapping[str, Subspace]
-"""One direction by the case it was fitted in."""
 
 
 @experiment("k2.flag", needs=(*SPACE, "k2.freeze", "k2.neurons"))
@@ -94,27 +96,37 @@ def measure(
     steps: int = STEPS,
 ) -> Result:
     """Fit at every candidate layer, choose one, evaluate."""
+    fixed = settle(lab, context, Role("flag_layer", (), 0.0, 0.0, 0.0, found=False))
+    layers = sorted({*layers, *(role.layer for role in fixed if role.found)})
     count = context.meter(len(layers) * len(CASES) * steps)
-    fitting = {case: case_pairs(lab, context, case, "fitting") for case in CASES}
-    evaluation = {case: case_pairs(lab, context, case) for case in CASES}
-    fitted = {
-        layer: fit_flags(fitting, resid(layer).at("y2"), steps, count, context.sizes.patience) for layer in layers
-    }
-    rows = layer_rows(evaluation, fitted)
-    (role,) = settle(lab, context, flag_layer([row for row in rows if row["metric"] == "iia"]))
-    if not role.found:
-        return Result.of({"layers": rows}, context.sizes.evaluation, roles=[role], missing=not_found(role))
-    layer = role.layer
-    if layer not in fitted:
-        fitted[layer] = fit_flags(fitting, resid(layer).at("y2"), steps, count, context.sizes.patience)
-    flags, projections = project(lab, context, layer, fitted[layer])
-    aligned = torch.stack([alignment(lab, layer, flags[case].basis) for case in CASES])
+    fitting, choosing, evaluation = (
+        {case: case_pairs(lab, context, case, hand) for case in CASES} for hand in ("fitting", "choosing", "evaluation")
+    )
+    fitted = {layer: fit_flags(context, fitting, resid(layer).at("y2"), steps, count) for layer in layers}
+    seen = Seen.of(lab, context, layers)
+    tried, winner = layer_rows(choosing, fitted), seen.winner_rows(fitted)
+    evidence = (
+        [row for row in tried if row["metric"] == "iia"],
+        [row for row in winner if (row["of"], row["examples"]) == ("gain", "choosing")],
+    )
+    (role,) = settle(lab, context, replace(flag_layer(*evidence), chosen_on="choosing"))
+    chosen = flag_fit(*evidence, role)
+    layer = int(chosen["layer"])
+    flags, projections = seen.project(layer, fitted[layer])
     tables = {
-        "layers": rows,
+        "layers": layer_rows(evaluation, fitted),
+        "layers_choosing": tried,
+        "winner": winner,
+        "flag": [chosen],
         "patches": patch_rows(
             lab, context, resid(layer).at("y2"), flags, {"evaluation": evaluation, "fitting": fitting}
         ),
         **projections,
+    }
+    if not role.found:
+        return Result.of(tables, context.sizes.evaluation, roles=[role], missing=not_found(role))
+    aligned = torch.stack([alignment(lab, layer, flags[case].basis) for case in CASES])
+    tables |= {
         "alignment": alignment_rows(layer, aligned, shared),
         "frozen": frozen_rows(evaluation, space, layer, flags, shared),
         "cosines": [{"cosine": float((flags["y1"].basis * flags["y2"].basis).sum())}],
@@ -125,10 +137,12 @@ def measure(
 
 
 def fit_flags(
-    pairs_of: Mapping[str, Pairs], site: Site, steps: int, progress: Callable[[int], None], patience: int = 0
+    context: Context, pairs_of: Mapping[str, Pairs], site: Site, steps: int, progress: Callable[[int], None]
 ) -> Flags:
     """One direction at a site, fitted in each case; all cases in one batch. Provenance says which began again."""
-    fits = fit_with_restart(list(pairs_of.values()), site, steps=steps, progress=progress, patience=patience)
+    fits = fit_with_restart(
+        list(pairs_of.values()), site, context.seed, steps, progress, patience=context.sizes.patience
+    )
     return {case: fit.subspace for case, fit in zip(pairs_of, fits, strict=True)}
 
 
@@ -156,45 +170,6 @@ def patch_rows(
             conditions = {name: [patch(examples) for patch in draws] for name, draws in patches.items()}
             rows += draw_rows(examples, conditions, {"case": case, "examples": split, "layer": site.layer})
     return rows
-
-
-def project(
-    lab: Lab, context: Context, layer: int, flags: Flags
-) -> tuple[dict[str, Subspace], dict[str, list[dict[str, Any]]]]:
-    """The flags signed by who wins in the cloud, and the cloud's components along them."""
-    task = two_numbers(context)
-    operands = cloud(task, context.sizes.shared_cloud, context.seed)
-    (states,) = read(lab, encode(lab.tokenizer, task, operands), [resid(layer).at("y2")])
-    wins = torch.tensor([task.answer(row) == row[1] for row in operands])
-    signed, along = sign_flags(flags, states, wins)
-    listed = {f"flag_{case}": values.tolist() for case, values in along.items()}
-    rows = [
-        {"y1": y1, "y2": y2, **{name: values[i] for name, values in listed.items()}}
-        for i, (y1, y2) in enumerate(operands)
-    ]
-    return signed, {"cloud": rows, "separation": [separation(case, along[case], wins) for case in flags]}
-
-
-def sign_flags(
-    flags: Flags, states: Float[Tensor, "n d"], wins: Bool[Tensor, " n"]
-) -> tuple[dict[str, Subspace], dict[str, Float[Tensor, " n"]]]:
-    """Flags signed so that the component is larger where the number wins, and the components."""
-    signed = {
-        case: Subspace(flag.basis.cpu(), flag.provenance).signed(states, wins.float()) for case, flag in flags.items()
-    }
-    return signed, {case: flag.coordinates(states)[:, 0] for case, flag in signed.items()}
-
-
-def separation(fitted: str, along: Float[Tensor, " n"], wins: Bool[Tensor, " n"]) -> dict[str, Any]:
-    """How well the component tells the winner: a threshold half-way between the means, and the area under the ROC."""
-    middle = (along[wins].mean() + along[~wins].mean()) / 2
-    right = (along > middle) == wins
-    ranks = along.double().argsort().argsort().double() + 1
-    positives, negatives = int(wins.sum()), int((~wins).sum())
-    auc = (float(ranks[wins].sum()) - positives * (positives + 1) / 2) / (positives * negatives)
-    gap = along[wins].mean() - along[~wins].mean()
-    spread = ((along[wins].var() + along[~wins].var()) / 2).sqrt()
-    return {"fitted": fitted, **wilson(right.tolist()).columns, "auc": auc, "d_prime": float(gap / spread)}
 
 
 def alignment_rows(
