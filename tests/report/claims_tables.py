@@ -1,4 +1,7 @@
-"""Small made-up results on which every claim holds, and ways to spoil one measurement. Nothing here was measured."""
+"""Small made-up results on which every claim holds, and ways to spoil one measurement. Nothing here was measured.
+
+Summaries are made (and spoiled) first; per-example scores and what the examples that choose say are made from them.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -23,8 +26,48 @@ def pair(iia: float, pooled: float | None = None, **labels: Any) -> list[Row]:
     return [{**labels, "metric": metric, **score(value)} for metric, value in values.items()]
 
 
-def behind(share: float) -> Row:
-    return {"behind": share, "behind_lo": share - 0.04, "behind_hi": share + 0.04}
+SCORED = {
+    "k2.trace": "trace",
+    "k2.number": "patches",
+    "k2.heads": "heads",
+    "k2.shared": "patches",
+    "k2.freeze": "freeze",
+    "k2.neurons": "sets",
+    "k2.flag": "patches",
+    "k3.directions": "patches",
+    "k3.flags": "patches",
+    "k3.readout": "patches",
+}
+"""The tables beside which per-example scores stand."""
+MADE = ("_scored", "_choosing")
+EACH = 64
+"""Examples with scores of their own."""
+
+
+def scored(rows: list[Row]) -> dict[str, list[Any]]:
+    """Per-example scores whose means are those of the summary, on a scale of 10 logits."""
+    found: dict[str, list[Any]] = {}
+    for row in rows:
+        if row["metric"] != "pooled":
+            continue
+        labels = {key: value for key, value in row.items() if key not in score(0) and key != "metric"}
+        same = (each for each in rows if each["metric"] == "iia" and labels.items() <= each.items())
+        hits = round(EACH * next(same)["mean"])
+        for i in range(EACH):
+            wobble = 0.02 * (-1) ** i
+            values = {"example": i, "pld": 10 * (row["mean"] + wobble) - 4, "clean": 6.0, "corrupted": -4.0}
+            for key, value in {**labels, **values, "hit": i < hits}.items():
+                found.setdefault(key, []).append(value)
+    return found
+
+
+def complete(id: str, tables: Mapping[str, list[Row]]) -> dict[str, Any]:
+    """Tables with the per-example scores and with what the examples that choose say."""
+    made: dict[str, Any] = dict(tables)
+    if id in SCORED and SCORED[id] in tables:
+        made[f"{SCORED[id]}_scored"] = scored(list(tables[SCORED[id]]))
+    made |= {f"{name}_choosing": tables[name] for name in ("trace", "costs") if name in tables}
+    return made
 
 
 def evaluated(**labels: Any) -> Row:
@@ -44,9 +87,15 @@ def trace(cases: tuple[str, ...], place: str) -> list[Row]:
 
 
 ROLES = {
+    "k2.heads": [Role("transport_head", (2, 1), 0.7, 0.6, 0.1, True, why="made up")],
     "k2.freeze": [Role("comparator_mlps", (2, 3), 0.9, 0.5, 0.1, True, why="made up")],
     "k3.readout": [Role("readout_layer_k3", (3,), 0.9, 0.5, 0.1, True, why="made up")],
 }
+
+
+CARRIED = (0.2, 0.8, 0.2)
+SETS = (("none", -1, 0.85), ("shared", -1, 0.1), ("random", 0, 0.83), ("random", 1, 0.85))
+PLANE = {"plane": 0.85, "v1_v2": 0.8, "random_plane": 0.0, "full_mid": 0.9, "v2": 0.8, "full_number_y2": 0.8}
 
 
 def good() -> dict[str, Result]:
@@ -72,28 +121,32 @@ def good() -> dict[str, Result]:
                 for name, iia in {"u": 0.9, "full": 0.9, "random": 0.0}.items()
                 for row in pair(iia, **evaluated(case="y1", condition=name))
             ],
-            "variance": [{"position": "y1", "direction": "pc1", "share": 0.5}],
+            "curvature": [{"position": "y1", "of": "gain", **score(0.3, n=90)}],
+            "monotone": [
+                {"position": f"y{name[1]}" if name != "u" else "y1", "direction": name, **score(0.97, n=90)}
+                for name in ("u", "v2")
+            ],
             "stability": [{"initialisation": 1, "cosine": 0.99}],
         },
+        "k2.transport": {"monotone": [{"position": "y2", "direction": "v1", **score(0.97, n=90)}]},
         "k2.heads": {
             "heads": [
-                row
-                for head in range(3)
-                for row in pair(0.8 if head == 1 else 0.1, layer=2, head=head, condition="with v2")
+                *pair(0.1, layer=2, head=-1, condition="v2"),
+                *(row for head in range(3) for row in pair(CARRIED[head], layer=2, head=head, condition="with v2")),
+                *pair(0.95, layer=2, head=-1, condition="all with v2"),
+                *pair(0.25, layer=2, head=-1, condition="others with v2"),
             ],
-            "excess": [
-                {"layer": 2, "head": head, **score(0.8 if head == 1 else 0.1), **behind(0.0 if head == 1 else 0.9)}
-                for head in range(3)
-            ],
+            "excess": [{"layer": 2, "head": head, **score(0.7 if head == 1 else 0.1)} for head in range(3)],
         },
         "k2.shared": {
             "patches": [
                 row
                 for case in CASES2
-                for name, iia in {"plane": 0.85, "v1_v2": 0.8, "random_plane": 0.0}.items()
+                for name, iia in PLANE.items()
                 for row in pair(iia, **evaluated(case=case, condition=name))
             ],
             "cosines": [{"first": "v1", "second": "v2", "cosine": -0.08}],
+            "angles": [{"of": of, **score(mean)} for of, mean in {"relative": 0.5, "contrast": 0.5}.items()],
             "separability": [{"metric": "held-out accuracy", **score(0.97)}],
         },
         "k2.dose": {"boundary": [{"metric": "as the cell predicts", **score(0.9)}]},
@@ -103,24 +156,30 @@ def good() -> dict[str, Result]:
                 for case in CASES2
                 for layer, cost in ((2, 0.6), (3, 0.4))
             ],
-            "freeze": [row for case in CASES2 for row in pair(0.85, case=case, frozen="none")],
+            "freeze": [
+                row
+                for case in CASES2
+                for frozen, left in {"none": 0.85, "mlp 2": 0.25, "mlp 3": 0.45}.items()
+                for row in pair(left, case=case, frozen=frozen)
+            ],
         },
         "k2.neurons": {
             "sets": [
                 row
                 for case in CASES2
-                for frozen, iia in (("none", 0.85), ("shared", 0.1), ("random", 0.8), ("random", 0.84))
-                for row in pair(iia, case=case, frozen=frozen)
+                for frozen, draw, iia in SETS
+                for row in pair(iia, case=case, frozen=frozen, draw=draw)
             ],
             "scores": [{"layer": layer, "neuron": 0, "shared": True} for layer in (2, 3)],
         },
         "k2.fields": {
-            "locality": [
-                {"layer": layer, "of": of, **score(reach)}
-                for layer, reaches in ((2, {"mean": 0.3, "best": 0.5}), (3, {"mean": 0.7, "best": 0.95}))
-                for of, reach in reaches.items()
+            "judged": [
+                {"layer": layer, "of": of, **score(share)}
+                for layer, shares in ((2, {"locality": 0.9, "coverage": 0.95}), (3, {"furthest": 0.95}))
+                for of, share in shares.items()
             ]
         },
+        "k2.connectivity": {"driving": [{"case": case, "of": "share", **score(0.9)} for case in CASES2]},
         "k2.flag": {
             "flag": [{"layer": 3, "fitted": "y1", "why": "made up"}],
             "winner": [
@@ -149,11 +208,12 @@ def good() -> dict[str, Result]:
                 row
                 for position in ("y2", "y3")
                 for case in (*CASES3, "decides")
-                for name in ("flag_y1", "flag_y2", "flag_y3", "full")
-                for row in pair(0.0, 0.8, **evaluated(position=position, case=case, condition=name))
+                for name in ("flag_y1", "flag_y2", "flag_y3", "flag_decides", "full")
+                for examples in ("evaluation", "fitting")
+                for row in pair(0.0, 0.8, position=position, case=case, condition=name, examples=examples)
             ],
             "separation": [
-                {"position": position, "fitted": "y1", **score(0.97)} for position in ("y2", "y3")
+                {"position": position, "fitted": case, **score(0.97)} for position in ("y2", "y3") for case in CASES3
             ],
         },
         "k3.readout": {
@@ -166,7 +226,7 @@ def good() -> dict[str, Result]:
             "pca": [{"layer": 3, **score(0.97)}],
         },
     }  # fmt: skip
-    return {id: Result.of(named, N, roles=ROLES.get(id, ())) for id, named in tables.items()}
+    return {id: Result.of(complete(id, named), N, roles=ROLES.get(id, ())) for id, named in tables.items()}
 
 
 def to(mean: float) -> Change:
@@ -182,7 +242,10 @@ def when(change: Change, metric: str = "pooled", **labels: Any) -> Change:
 SPOILED: Mapping[str, tuple[str, list[tuple[str, str, Change]]]] = {
     "wrong pairs": ("solves", [("behaviour.pairs", "accuracy", when(to(0.5), "", population="two-digit pairs"))]),
     "wrong triples": ("solves", [("behaviour.pairs", "accuracy", when(to(0.5), "", population="two-digit triples"))]),
-    "no patch names r": ("position", [("k2.trace", "trace", when(to(0.1), "iia"))]),
+    "no patch names r": (
+        "position",
+        [("k2.trace", "trace", when(to(0.1), "iia"))],
+    ),
     "u moves the value": (
         "position",
         [
@@ -201,12 +264,25 @@ SPOILED: Mapping[str, tuple[str, list[tuple[str, str, Change]]]] = {
     "no u": ("linear", [("k2.number", "patches", when(to(0.1), "iia", condition="u"))]),
     "a chord of a helix": ("linear", [("k2.number", "patches", when(to(0.5), condition="u"))]),
     "random directions do it": ("linear", [("k2.number", "patches", when(to(0.5), "iia", condition="random"))]),
-    "a straight line": ("linear", [("k2.number", "variance", lambda _: {"share": 0.99})]),
+    "a straight line with jitter": ("linear", [("k2.number", "curvature", to(0.0))]),
+    "v1 rises and falls": ("linear", [("k2.transport", "monotone", to(0.3))]),
     "a weak head": ("transport", [("k2.heads", "heads", when(to(0.3), head=1))]),
-    "two heads": ("transport", [("k2.heads", "excess", lambda row: {**score(0.8), **behind(0.0)})]),
-    "y1 does not add": ("additive", [("k2.shared", "patches", when(to(0.3), "iia", case="y1", condition="v1_v2"))]),
-    "y2 does not add": ("additive", [("k2.shared", "patches", when(to(0.3), "iia", case="y2", condition="v1_v2"))]),
-    "aligned": ("additive", [("k2.shared", "cosines", lambda _: {"cosine": 0.8})]),
+    "two heads that each do it": ("transport", [("k2.heads", "heads", when(to(1.0), condition="others with v2"))]),
+    "many heads that do a little": ("transport", [("k2.heads", "heads", when(to(0.6), head=head)) for head in (0, 2)]),
+    "y1 does not add": ("additive", [("k2.shared", "patches", when(to(0.5), case="y1", condition="v1_v2"))]),
+    "y2 does not add": ("additive", [("k2.shared", "patches", when(to(0.5), case="y2", condition="v1_v2"))]),
+    "y1 adds too much": ("additive", [("k2.shared", "patches", when(to(1.5), case="y1", condition="v1_v2"))]),
+    "y2 adds too much": ("additive", [("k2.shared", "patches", when(to(1.5), case="y2", condition="v1_v2"))]),
+    **{
+        f"little to be matched, {case}": (
+            "additive",
+            [("k2.shared", "patches", when(to(0.1), case=case, condition=name)) for name in ("plane", "v1_v2")],
+        )
+        for case in CASES2
+    },
+    "aligned": ("additive", [("k2.shared", "angles", when(to(2.0), "", of="relative"))]),
+    "never parted": ("additive", [("k2.shared", "angles", when(to(0.0), "", of="contrast"))]),
+    "v2 is a shortcut": ("additive", [("k2.shared", "patches", when(to(4.85), case="y2", condition="v2"))]),
     "not separable": ("plane", [("k2.shared", "separability", to(0.6))]),
     "no plane": (
         "plane",
@@ -214,11 +290,19 @@ SPOILED: Mapping[str, tuple[str, list[tuple[str, str, Change]]]] = {
     ),
     "random planes do it": ("plane", [("k2.shared", "patches", when(to(0.4), "iia", condition="random_plane"))]),
     "no dose response": ("plane", [("k2.dose", "boundary", to(0.5))]),
-    "y1 survives the set": ("neurons", [("k2.neurons", "sets", when(to(0.8), case="y1", frozen="shared"))]),
-    "random sets do it": ("neurons", [("k2.neurons", "sets", when(to(0.1), case="y2", frozen="random"))]),
-    "one stage": ("two-stage", [("k2.freeze", "costs", when(to(0.0), "", layer=2))]),
-    "a global first stage": ("two-stage", [("k2.fields", "locality", when(to(0.9), "", layer=2))]),
-    "a local second stage": ("two-stage", [("k2.fields", "locality", when(to(0.3), "", layer=3))]),
+    **{
+        f"{case} survives the set": (
+            "neurons",
+            [("k2.neurons", "sets", when(to(0.8), "iia", case=case, frozen="shared"))],
+        )
+        for case in CASES2
+    },
+    "random sets do it": ("neurons", [("k2.neurons", "sets", when(to(0.1), "iia", case="y2", frozen="random"))]),
+    "one stage": ("two-stage", [("k2.freeze", "freeze", when(to(0.85), frozen="mlp 3"))]),
+    "a global first stage": ("two-stage", [("k2.fields", "judged", when(to(0.1), "", of="locality"))]),
+    "a first stage with holes": ("two-stage", [("k2.fields", "judged", when(to(0.3), "", of="coverage"))]),
+    "a local second stage": ("two-stage", [("k2.fields", "judged", when(to(0.3), "", of="furthest"))]),
+    "stages that do not speak": ("two-stage", [("k2.connectivity", "driving", when(to(0.5), "", case="y2"))]),
     "a flag of one case": ("flag", [("k2.flag", "patches", when(to(0.1), "iia", condition="flag_y1", case="y2"))]),
     "a flag that tells nothing": ("flag", [("k2.flag", "separation", when(to(0.6), "", fitted="y1"))]),
     "a difference that never saturates": (
@@ -232,19 +316,19 @@ SPOILED: Mapping[str, tuple[str, list[tuple[str, str, Change]]]] = {
     ),
     "no v2": ("three-linear", [("k3.directions", "patches", when(to(0.2), condition="v2", case="y2"))]),
     "v3 is not its own": ("three-linear", [("k3.directions", "patches", when(to(0.7), condition="v3", case="y1"))]),
-    "no flag at y2": (
+    **{
+        f"no flag at {position}": (
+            "three-flags",
+            [
+                ("k3.flags", "patches", when(to(0.1), position=position, case=case)),
+                ("k3.flags", "patches", when(to(0.8), position=position, condition="full")),
+            ],
+        )
+        for position, case in (("y2", "y2"), ("y3", "y3"))
+    },
+    "no flag at y2 where it decides": (
         "three-flags",
-        [
-            ("k3.flags", "patches", when(to(0.1), position="y2", case="decides")),
-            ("k3.flags", "patches", when(to(0.8), position="y2", condition="full")),
-        ],
-    ),
-    "no flag at y3": (
-        "three-flags",
-        [
-            ("k3.flags", "patches", when(to(0.1), position="y3", case="y3")),
-            ("k3.flags", "patches", when(to(0.8), position="y3", condition="full")),
-        ],
+        [("k3.flags", "patches", when(to(0.1), position="y2", case="decides", condition="flag_decides"))],
     ),
     "a silent flag at y2": ("three-flags", [("k3.flags", "separation", when(to(0.6), "", position="y2"))]),
     "a silent flag at y3": ("three-flags", [("k3.flags", "separation", when(to(0.6), "", position="y3"))]),
@@ -255,10 +339,15 @@ SPOILED: Mapping[str, tuple[str, list[tuple[str, str, Change]]]] = {
 """By name: the one claim that must fail, and what is changed in which table."""
 
 
+UNCOUNTED = ("no flag at y2 where it decides",)
+"""What is spoiled where a measurement only stands beside: the claim holds."""
+
+
 def spoiled(name: str) -> dict[str, Result]:
     """The good results with one thing changed."""
     results = good()
     for id, table, change in SPOILED[name][1]:
-        rows = [{**row, **change(row)} for row in results[id].rows(table)]
-        results[id] = Result.of({**results[id].tables, table: rows}, N, roles=results[id].roles)
+        tables = {name: results[id].rows(name) for name in results[id].tables if not name.endswith(MADE)}
+        tables[table] = [{**row, **change(row)} for row in tables[table]]
+        results[id] = Result.of(complete(id, tables), N, roles=results[id].roles)
     return results

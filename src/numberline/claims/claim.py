@@ -37,7 +37,9 @@ class Criterion:
     threshold: float
     reason: str
     key: str = ""
-    """By which the claim's sentence names what was measured."""
+    """By which the claim's sentence, and the paper's value, name what is measured; unique in its claim."""
+    counted: bool = True
+    """Whether it decides the claim, or only stands beside."""
 
     def spoken(self, language: Language) -> "Criterion":
         """In the words of a run's concept."""
@@ -59,6 +61,8 @@ class Claim:
     """The variants of the planted model on which it must fail."""
     falls_with: tuple[str, ...] = ()
     """Those on which it may: it is measured with what they break."""
+    effect: str = ""
+    """The key of the criterion whose value is the effect's size."""
 
     def spoken(self, language: Language) -> "Claim":
         """In the words of a run's concept."""

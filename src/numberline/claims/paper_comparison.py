@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from numberline.claims.evidence import Evidence, NotMeasuredError, Quantity, average
+from numberline.claims.evidence import Evidence, NotMeasuredError, Quantity
 from numberline.claims.paper_values import Number, paper_values
 from numberline.results.language import PAPER, Language
 from numberline.results.result import Result
@@ -131,7 +131,9 @@ def _readout(evidence: Evidence) -> list[Quantity]:
     (layer,) = evidence.role("readout_layer_k3", "k3.readout")
 
     def level(layer: int) -> Quantity:
-        return average(map(Quantity.of, evidence.rows("k3.readout", "layers", layer=layer, metric="pr")))
+        levels = evidence.rows("k3.readout", "layers", layer=layer, metric="pr")
+        value, lo, hi = (float(levels.array(end).mean()) for end in ("mean", "lo", "hi"))
+        return Quantity(value, lo, hi, min(row["n"] for row in levels))
 
     return [level(layer - 1) if layer else Quantity.point(0.0), level(layer)]
 

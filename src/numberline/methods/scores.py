@@ -18,7 +18,7 @@ from torch import Tensor
 
 from numberline.engine.edits import Edit
 from numberline.engine.lab import Read
-from numberline.methods.intervals import Estimate, mean, ratio
+from numberline.methods.intervals import Estimate, mean, ratio, share
 from numberline.methods.pairs import Pairs, pld
 
 NEAR_TIE = 1e-2
@@ -38,9 +38,13 @@ class Scores:
         """Position recovery of each example."""
         return (self.pld - self.pairs.corrupted_pld) / self.pairs.scale
 
+    def some(self, conditions: slice) -> "Scores":
+        """Some of the conditions."""
+        return Scores(self.pld[conditions], self.hit[conditions], self.margin[conditions], self.pairs)
+
     def iia(self, condition: int = 0) -> Estimate:
         """Interchange intervention accuracy of a condition."""
-        return mean(self.hit[condition].double())
+        return share(self.hit[condition])
 
     def pr(self, condition: int = 0) -> Estimate:
         """Position recovery of a condition: the mean of the per-example ratios."""
@@ -60,6 +64,19 @@ class Scores:
             }
             for metric in ("iia", "pr", "pooled"):
                 found.append({**label, "metric": metric, **getattr(self, metric)(number).columns, **caveats})
+        return found
+
+    def columns(self, labels: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+        """One row per condition and example, as columns: its labels, example, pld, clean, corrupted (PLDs), hit."""
+        count, n = self.pld.shape
+        found: dict[str, list[Any]] = {
+            name: [value for label in labels for value in [label[name]] * n] for name in labels[0]
+        }
+        found["example"] = list(range(n)) * count
+        found["pld"] = self.pld.flatten().tolist()
+        found["clean"] = self.pairs.clean_pld.tolist() * count
+        found["corrupted"] = self.pairs.corrupted_pld.tolist() * count
+        found["hit"] = self.hit.flatten().tolist()
         return found
 
 

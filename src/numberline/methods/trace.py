@@ -45,8 +45,12 @@ class Trace:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """Three rows (iia, pr, pooled) for each place: layer, token, token_text, position, metric, mean, …"""
-        labels = [{"layer": layer, **token.columns} for layer in self.layers for token in self.tokens]
-        return self.scores.rows(labels)
+        return self.scores.rows(self.labels)
+
+    @property
+    def labels(self) -> list[dict[str, Any]]:
+        """What each condition is: layer, token, token_text, position."""
+        return [{"layer": layer, **token.columns} for layer in self.layers for token in self.tokens]
 
     def grid(self, metric: str = "pooled") -> Float[Tensor, "layers tokens"]:
         """One score of every place: "iia", "pr" or "pooled"."""

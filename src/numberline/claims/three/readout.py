@@ -4,17 +4,17 @@ from functools import partial
 
 from numberline.claims.claim import Claim, Criterion
 from numberline.claims.common import SLIGHT
-from numberline.claims.evidence import Evidence, Quantity, average
+from numberline.claims.evidence import Evidence, Quantity
+from numberline.claims.scored import mean_of, part_of
 
 
 def readout(condition: str, evidence: Evidence) -> Quantity:
     """A patch at the read-out layer as a share of the full-rank one, the mean over value orders."""
+    scored = evidence.scored("k3.readout", "patches")
     orders = sorted({row["order"] for row in evidence.rows("k3.readout", "patches")})
-    patch, full = (
-        average(evidence.one("k3.readout", "patches", condition=name, order=order, metric="pooled") for order in orders)
-        for name in (condition, "full")
-    )
-    return patch / full
+    patch, full = ([scored.of(condition=name, order=order) for order in orders] for name in (condition, "full"))
+    part, whole = (mean_of([each.recovery for each in some]) for some in (patch, full))
+    return part_of(part, whole, len(full[0].scale))
 
 
 def told(evidence: Evidence) -> Quantity:
@@ -43,6 +43,7 @@ claim = Claim(
             "at most",
             SLIGHT,
             "a random plane that did a tenth of it would make two components unremarkable",
+            key="random",
         ),
         Criterion(
             "prompts whose winner the two components tell",
@@ -60,4 +61,5 @@ claim = Claim(
     fails="The position of the {extreme} is not held by two components at the last token.",
     broken_by=("loud",),
     falls_with=("unsolving", "phased-y3"),
+    effect="share",
 )

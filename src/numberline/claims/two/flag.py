@@ -56,6 +56,7 @@ claim = Claim(
             "at least",
             0.9,
             "half is chance; a binary value is told nearly always",
+            key="tells",
         ),
         Criterion(
             "what the winner explains of the direction beyond both {nouns}, the lesser of its two fits",
@@ -64,8 +65,9 @@ claim = Claim(
             0.0,
             "zero is half-way from a step to a difference that never saturates, whose sign tells the winner as well; "
             "a flag is found whichever {noun} changes",
+            key="follows",
         ),
-        Criterion("IIA of random directions", random_flag, "at most", SLIGHT, CONTROL),
+        Criterion("IIA of random directions", random_flag, "at most", SLIGHT, CONTROL, key="random"),
     ),
     holds=(
         "Once compared, one direction at y2's position holds the answer's position ({flag_layer}; IIA {iia} in the "
@@ -74,4 +76,5 @@ claim = Claim(
     fails="No single direction at y2's position holds the answer's position.",
     broken_by=("no-flag",),
     falls_with=("unsolving",),
+    effect="iia",
 )

@@ -38,9 +38,10 @@ claim = Claim(
             partial(worst, "plane"),
             "at least",
             MOST,
-            "the plane holds both {nouns} if moving either changes most answers; 0.81 and 0.95 in the paper",
+            "the plane holds both {nouns} if moving either changes most answers",
+            key="iia",
         ),
-        Criterion("IIA of random planes", partial(most, "random_plane"), "at most", SLIGHT, CONTROL),
+        Criterion("IIA of random planes", partial(most, "random_plane"), "at most", SLIGHT, CONTROL, key="random"),
         Criterion(
             "answers that name the winner of the coordinates set",
             lambda evidence: evidence.one("k2.dose", "boundary"),
@@ -57,4 +58,5 @@ claim = Claim(
     fails="The answer does not follow from a plane of the two {nouns} at y2's position.",
     broken_by=("curved-own",),
     falls_with=("unsolving", "by-value", "helix", "aligned", "curved-y2"),
+    effect="iia",
 )

@@ -30,4 +30,5 @@ claim = Claim(
     holds="{model} names the right {noun} for {pairs:1%} of pairs and {triples:1%} of triples.",
     fails="The model does not solve the task: what a patch does to its answers says little.",
     broken_by=("unsolving",),
+    effect="pairs",
 )

@@ -25,6 +25,7 @@ from numberline.engine.sites import Site, attn, mlp
 from numberline.experiments.two.patches import Patch
 from numberline.methods import freezing
 from numberline.methods.attribution import Place, attribute, ranking, shuffled
+from numberline.methods.draws import Scoreboard
 from numberline.methods.freezing import cost, freeze_sites
 from numberline.methods.pairs import Pairs
 from numberline.methods.scores import Scores
@@ -99,17 +100,28 @@ def subsets(layers: Sequence[int]) -> list[tuple[int, ...]]:
     return [chosen for size in range(1, len(layers) + 1) for chosen in combinations(layers, size)]
 
 
-def freeze_blocks(lab: Lab, meeting: Meeting, progress: Progress) -> tuple[Rows, Rows]:
-    """The patch with each sub-block frozen, and what freezing each MLP costs."""
+def freeze_blocks(lab: Lab, meeting: Meeting, progress: Progress) -> tuple[Scoreboard, Rows]:
+    """The patch with each sub-block frozen, and what freezing each MLP costs; on evaluation examples."""
     frozen = sub_blocks(meeting.layers(lab), meeting.position)
-    rows: Rows = []
-    lost: Rows = []
+    board, lost = Scoreboard(), Rows()
     for case in meeting.cases:
         examples = meeting.pairs(case, "evaluation")
         scores = freeze_sites(examples, meeting.patch, [sites for sites, _ in frozen], progress)
-        rows += scores.rows([{"case": case, **describe(sites, kind)} for sites, kind in frozen])
+        board.add(scores, [{"case": case, **describe(sites, kind)} for sites, kind in frozen])
         lost += costs(case, scores, frozen)
-    return rows, lost
+    return board, lost
+
+
+def choose_mlps(lab: Lab, meeting: Meeting, progress: Progress) -> Rows:
+    """What freezing each MLP alone costs on the examples that choose."""
+    alone = [((mlp(layer).at(meeting.position),), MLP) for layer in meeting.layers(lab)]
+    frozen: list[tuple[tuple[Site, ...], str]] = [((), "none"), *alone]
+    lost = Rows()
+    for case in meeting.cases:
+        examples = meeting.pairs(case, "choosing")
+        scores = freeze_sites(examples, meeting.patch, [sites for sites, _ in frozen], progress)
+        lost += costs(case, scores, frozen)
+    return lost
 
 
 def describe(sites: Sequence[Site], kind: str) -> dict[str, Any]:
@@ -157,25 +169,28 @@ def random_sets(
 
 def freeze_neurons(
     lab: Lab, meeting: Meeting, ranked: Ranked, shared: Sequence[Place], seed: int, progress: Progress
-) -> tuple[Rows, Rows]:
+) -> tuple[Scoreboard, Scoreboard]:
     """Freeze-k curves, and named sets: none, the shared ones, the case's own top, as many random others."""
     randoms = [shuffled(lab.network.d_mlp, ranked.layers, seed + draw) for draw in range(DRAWS)]
     controls = random_sets(lab, ranked.layers, shared, seed)
     every = depths(lab, ranked.layers)
-    rows: Rows = []
+    curves, named = Scoreboard(), Scoreboard()
     for case, own in ranked.order.items():
         orders = {("attribution", -1): own} | {("random", draw): order for draw, order in enumerate(randoms)}
-        conditions: list[tuple[dict[str, Any], Sequence[Place]]] = [
+        along: list[tuple[dict[str, Any], Sequence[Place]]] = [
             ({"ranking": name, "draw": draw}, order[:k]) for (name, draw), order in orders.items() for k in every
         ]
-        conditions += [
+        sets: list[tuple[dict[str, Any], Sequence[Place]]] = [
             ({"frozen": "none", "draw": -1}, ()),
             ({"frozen": "shared", "draw": -1}, shared),
             ({"frozen": "own", "draw": -1}, own[:TOP]),
             *(({"frozen": "random", "draw": draw}, places) for draw, places in enumerate(controls)),
         ]
         examples = meeting.pairs(case, "evaluation")
-        sets = [places for _, places in conditions]
+        conditions = [*along, *sets]
+        frozen = [places for _, places in conditions]
+        scores = freezing.freeze_neurons(examples, meeting.patch, frozen, meeting.position, progress)
         labels = [{"case": case, **label, "k": len(places)} for label, places in conditions]
-        rows += freezing.freeze_neurons(examples, meeting.patch, sets, meeting.position, progress).rows(labels)
-    return [row for row in rows if "ranking" in row], [row for row in rows if "frozen" in row]
+        curves.add(scores.some(slice(0, len(along))), labels[: len(along)])
+        named.add(scores.some(slice(len(along), None)), labels[len(along) :])
+    return curves, named

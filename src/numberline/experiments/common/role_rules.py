@@ -1,8 +1,10 @@
 """Which layer holds the numbers, which head moves them, who compares? Roles, found on any model from causal evidence.
 
-Every rule is a pure function from an evidence table to a Role. Scores are pooled recoveries (methods/scores.py), but
-for rule 4: a recovery has no upper end, so that a number's own direction that overdoes it passes for a flag. On the
-planted model, where the truth is known, pooled recoveries place the flag a layer early on three of five seeds.
+Every rule is a pure function from an evidence table to a Role. The evidence is measured on examples of the hand
+`choosing` alone, so that the examples on which claims are judged chose nothing. Scores are pooled recoveries
+(methods/scores.py), but for rule 4: a recovery has no upper end, so that a number's own direction that overdoes it
+passes for a flag. On the planted model, where the truth is known, pooled recoveries place the flag a layer early on
+three of five seeds.
 
 1. `number_layer`: the last layer before the effect of y1 leaves y1's position. In the causal trace of case y1: the last
    layer at which restoring y1's last token recovers at least as much as restoring any other token. A model that answers
@@ -44,6 +46,9 @@ from numberline.experiments.common.roles import spell
 from numberline.results.roles import Role
 
 Row = Mapping[str, Any]
+
+CHOOSING = "choosing"
+"""The hand of examples that the evidence of every rule is measured on; claims are judged on others."""
 
 LEAST = 0.1
 """A recovery below this is no effect."""
@@ -238,8 +243,8 @@ def _averages(rows: Sequence[Row], by: str) -> dict[int, dict[str, float]]:
 
 def _found(name: str, value: tuple[int, ...], score: float, margin: float, noise: float, why: str) -> Role:
     weak = f"weak, its margin {margin:.2f} is below the noise {noise:.2f}: " if margin < noise else ""
-    return Role(name, value, score, margin, noise, True, why=weak + why)
+    return Role(name, value, score, margin, noise, True, why=weak + why, chosen_on=CHOOSING)
 
 
 def _none(name: str, best: Row, why: str) -> Role:
-    return Role(name, (), best["mean"], 0.0, _half(best), False, why=why)
+    return Role(name, (), best["mean"], 0.0, _half(best), False, why=why, chosen_on=CHOOSING)

@@ -52,7 +52,7 @@ from numberline.experiments.two.number import component_or_learned
 from numberline.experiments.two.patches import RANDOM_DRAWS, SPACE, Patch, space_of, swapping
 from numberline.experiments.two.transport import output_space, random_inside, share_inside
 from numberline.methods import clouds, das
-from numberline.methods.draws import draw_rows
+from numberline.methods.draws import Scoreboard
 from numberline.methods.intervals import mean
 from numberline.methods.pairs import Pairs
 from numberline.tasks.counterfactuals import CASE_ORDERS, Hand
@@ -88,18 +88,18 @@ def directions(lab: Lab, context: Context) -> Result:
     )
     fitted, fits, losses = fit_all(context, found, seen, pairs_of, count)
     space = ThreeSpace(number_layer, heads[0], heads[1], **{name: x.basis[:, 0] for name, x in fitted.items()})
-    outputs = {name: output_space(lab, role) for name, role in carriers.items()}
+    outputs = {name: output_space(lab, role.layer, role.head) for name, role in carriers.items()}
     drawn = controls(context, found, space, outputs)
     own = {name: [space.patches[name]] for name in (*ALONE, *JOINT, *MID)}
-    patches = patch_rows(lab, own | drawn | pair, pairs_of, count)
+    board = patch_scores(lab, own | drawn | pair, pairs_of, count)
     at = {name: {"position": place.site.position} for name, place in found.items()}
     concept = context.concept
     components = [row | at[name] for name, x in seen.items() for row in x.by_value({name: fitted[name]})]
     return Result.of(
         {
             "fits": fits,
-            "patches": patches,
-            "specificity": specificity(patches),
+            **board.tables("patches"),
+            "specificity": specificity(board.rows),
             "components": components,
             "monotone": [{"carries": f"y{row['direction'][1]}", **row} for row in monotone(components)],
             concept.fits: [row | at[name] for name, x in seen.items() for row in x.fits(concept, {name: fitted[name]})],
@@ -206,16 +206,18 @@ def two_number_patches(lab: Lab, context: Context) -> dict[str, list[Patch]]:
     return {f"pair_{name}": [space.patches[name]] for name in PAIR}
 
 
-def patch_rows(lab: Lab, patches: Mapping[str, list[Patch]], pairs_of: CasePairs, count: Callable[[int], None]) -> Rows:
-    """The rows of `patches`: every patch in every case, on evaluation and on fitting examples."""
-    rows: Rows = []
+def patch_scores(
+    lab: Lab, patches: Mapping[str, list[Patch]], pairs_of: CasePairs, count: Callable[[int], None]
+) -> Scoreboard:
+    """Every patch in every case, on evaluation and on fitting examples."""
+    board = Scoreboard()
     for (case, kind), each in pairs_of.items():
         conditions = {name: [patch(each) for patch in draws] for name, draws in patches.items()}
         where = {name: draws[0][0].site.position for name, draws in conditions.items()}
         conditions = {name: draws for name, draws in conditions.items() if not draws[0][0].site.missing(lab.network)}
-        scored = draw_rows(each, conditions, {"case": case, "examples": kind}, count)
-        rows += [{**row, "position": where[row["condition"]]} for row in scored]
-    return rows
+        board.draws(each, conditions, {"case": case, "examples": kind}, count)
+        board.rows = [{**row, "position": where[row["condition"]]} for row in board.rows]
+    return board
 
 
 def specificity(patches: Rows) -> Rows:

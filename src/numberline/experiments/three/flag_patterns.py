@@ -38,9 +38,10 @@ from numberline.engine.lab import Lab, Read
 from numberline.engine.recording import Recording
 from numberline.engine.sites import Site
 from numberline.engine.subspace import Subspace
+from numberline.estimates import clustered_share
 from numberline.experiments.common.directions import Rows
 from numberline.methods.das import random_subspaces
-from numberline.methods.intervals import wilson
+from numberline.methods.intervals import drawn_share
 from numberline.tasks.layout import answer_tokens, encode
 from numberline.tasks.sampling import Row
 from numberline.tasks.task import Task
@@ -164,10 +165,10 @@ def pattern_rows(
         label = {"direction": direction, **pattern, "predicted": predicted(pattern) if direction == "flag" else ""}
         for winner in ("all", *task.operands):
             chosen = winners >= 0 if winner == "all" else winners == task.operands.index(winner)
-            said = named[numbers][:, chosen].flatten()
-            if len(said):
+            said = named[numbers][:, chosen]
+            if said.numel():
                 rows += [
-                    {**label, "winner": winner, "named": name, **wilson((said == place).tolist()).columns}
+                    {**label, "winner": winner, "named": name, **drawn_share(said == place).columns}
                     for place, name in enumerate(names)
                 ]
     return rows
@@ -179,16 +180,19 @@ def rule_rows(
     named: Int[Tensor, "conditions n"],
     winners: Int[Tensor, " n"],
 ) -> Rows:
-    """How many answers, under flags set by hand, each rule predicts."""
-    hits: dict[str, list[bool]] = {rule: [] for rule in RULES}
+    """How many answers, under flags set by hand, each rule predicts; the answers of one prompt go together."""
+    hits = {rule: [0] * len(winners) for rule in RULES}
+    patterns = 0
     for number, (direction, pattern) in enumerate(labels):
         if direction != "flag" or not predicted(pattern):
             continue
-        for said, winner in zip(named[number].tolist(), winners.tolist(), strict=True):
+        patterns += 1
+        for prompt, (said, winner) in enumerate(zip(named[number].tolist(), winners.tolist(), strict=True)):
             for rule in RULES:
                 says = predicted(pattern, rule, task.operands[winner])
-                hits[rule].append(said < task.k and task.operands[said] == says)
-    return [{"rule": rule, **wilson(found).columns} for rule, found in hits.items()]
+                hits[rule][prompt] += said < task.k and task.operands[said] == says
+    total = [patterns] * len(winners)
+    return [{"rule": rule, **clustered_share(found, total).columns} for rule, found in hits.items()]
 
 
 def verdict(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -41,6 +41,7 @@ from numberline.experiments.two.flag import fit_flags, patch_rows
 from numberline.experiments.two.flag_cloud import separation, sign_flags
 from numberline.methods.clouds import read
 from numberline.methods.das import STEPS
+from numberline.methods.draws import Scoreboard
 from numberline.methods.pairs import Pairs
 from numberline.tasks.counterfactuals import CASE_ORDERS, HEAD_GROUPS, Order
 from numberline.tasks.layout import encode
@@ -75,15 +76,15 @@ def measure(lab: Lab, context: Context, layer: int, steps: int = STEPS) -> Resul
     states = dict(zip(places, read(lab, prompts, read_at), strict=True))
     found: dict[str, Subspace] = {}
     columns = {f"y{i + 1}": operands[:, i].tolist() for i in range(task.k)}
-    tables: dict[str, Rows] = {"patches": [], "separation": []}
+    board, separations = Scoreboard(), Rows()
     by_hand: dict[str, Flag] = {}
     for position, cases in FITTED.items():
         site, wins = resid(layer).at(position), largest_so_far(task, operands, position)
         fitted = fit_flags(context, {case: pairs_of["fitting"][case] for case in cases}, site, steps, count)
         signed, along = sign_flags(fitted, states[position], wins)
         splits = {split: {case: pairs_of[split][case] for case in cases} for split in EXAMPLES}
-        tables["patches"] += [{"position": position, **row} for row in patch_rows(lab, context, site, signed, splits)]
-        tables["separation"] += [
+        board.extend(patch_rows(lab, context, site, signed, splits, position))
+        separations += [
             {"position": position, "method": signed[case].provenance["method"], **separation(case, along[case], wins)}
             for case in cases
         ]
@@ -95,7 +96,13 @@ def measure(lab: Lab, context: Context, layer: int, steps: int = STEPS) -> Resul
     beyond = pattern_tables(lab, task, split_of(context).evaluation, by_hand, context.seed)
     count(1)
     return Result.of(
-        {**tables, "cloud": columns, "cosines": cosines(found), **beyond},
+        {
+            **board.tables("patches"),
+            "separation": separations,
+            "cloud": columns,
+            "cosines": cosines(found),
+            **beyond,
+        },
         sizes.evaluation,
         {name: direction.basis[:, 0] for name, direction in found.items()},
         {f"k3_{name}": direction for name, direction in found.items()},

@@ -100,7 +100,7 @@ def measure(
             signed, along = sign_flags(flags, x, wins)
             where = {"k": k, "position": position}
             splits = {name: {position: pairs} for name, pairs in pairs_of.items()}
-            patched = named_rows(patch_rows(lab, context, sites[position], signed, splits))
+            patched = named_rows(patch_rows(lab, context, sites[position], signed, splits, position).rows)
             told = [separation(name, values, wins) for name, values in along.items()]
             tables["patches"] += [{**where, **row} for row in patched]
             tables["separation"] += [{**where, **row} for row in told]

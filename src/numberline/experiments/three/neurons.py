@@ -62,10 +62,10 @@ def measure(lab: Lab, context: Context, space: ThreeSpace, layers: Sequence[int]
     ranked = rank(meeting, layers, count)
     frozen, sets = freeze_neurons(lab, meeting, ranked, shared, context.seed, count)
     tables = {
-        "blocks": frozen_blocks,
+        "blocks": frozen_blocks.rows,
         "costs": lost,
-        "freeze": frozen,
-        "sets": sets,
+        "freeze": frozen.rows,
+        **sets.tables("sets"),
         "scores": ranked.rows(shared),
         "overlap": overlap(ranked, shared),
     }

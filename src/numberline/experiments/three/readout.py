@@ -1,7 +1,8 @@
 """How is the answer read out? The position of the maximum at the last token of a three-number prompt.
 
 1. The clean residual leaving each layer is restored at the last token, in full, in the three head-group orders. Where
-   mean recovery rises most is the role `readout_layer_k3`; the figures show two layers before it and two after.
+   mean recovery rises most is the role `readout_layer_k3`; the figures show two layers before it and two after. It and
+   the head of step 4 are chosen on the hand `choosing`.
 2. Principal components of the 1,500-prompt cloud at the last token, at those layers, coloured by the winner.
 3. At the read-out layer, on evaluation examples: the top two components as a rank-two patch, beside the full-rank
    patch, the first component alone, and random planes. Beyond the paper, a plane learned by DAS on the fitting examples
@@ -10,8 +11,10 @@
    most is the role `readout_head`; its attention from the last token, averaged by the position of the maximum.
 
 Tables ("order" is a value order, best first: "y1>y2>y3")
-- `layers`: order, layer, metric, mean, se, n, lo, hi, …: the full-rank patch leaving every layer.
-- `patches`: order, layer, condition ("full", "pcs", "pc1", "random"), draws, spread, metric, mean, …
+- `layers`: order, layer, metric, mean, se, n, lo, hi, …: the full-rank patch leaving every layer; `layers_choosing`,
+  `heads_choosing`: of the examples that choose.
+- `patches`: order, layer, condition ("full", "pcs", "pc1", "random"), draws, spread, metric, mean, …;
+  `patches_scored`: each example.
 - `learned`: order, layer, condition ("learned"), examples ("evaluation", "fitting"), draws, spread, metric, mean, …
 - `heads`: order, layer, head (−1: the whole attention sublayer), metric, mean, …
 - `attention`: head, winner ("y1", "y2", "y3"), token, token_text, position, mean, se, n, lo, hi.
@@ -40,9 +43,10 @@ from numberline.experiments.common.role_rules import leading_head, readout_layer
 from numberline.experiments.common.roles import not_found, settle
 from numberline.experiments.three.space import ordered_pairs, split_of, three_numbers
 from numberline.experiments.two.patches import RANDOM_DRAWS
+from numberline.experiments.two.trace import HANDS
 from numberline.methods.clouds import group_means, read
 from numberline.methods.das import STEPS, fit, random_subspaces
-from numberline.methods.draws import draw_rows
+from numberline.methods.draws import Scoreboard, draw_rows
 from numberline.methods.intervals import mean, wilson
 from numberline.methods.pairs import Pairs
 from numberline.methods.pca import Components, principal_components
@@ -64,29 +68,35 @@ Progress = Callable[[int], object]
 @experiment("k3.readout", needs=("k3.trace",))
 def readout(lab: Lab, context: Context) -> Result:
     """How does the last token come to know the position of the {extreme}?"""
-    pairs_of = {">".join(order): ordered_pairs(lab, context, order) for order in HEAD_GROUPS}
-    layers = range(lab.network.n_layers)
-    heads = len(pairs_of) * (lab.network.n_heads + 1)
-    count = context.meter(context.sizes.evaluation * (len(pairs_of) * len(layers) + heads) + STEPS)
-    rows: Rows = []
-    for order, pairs in pairs_of.items():
-        conditions = [[swap(resid(layer).at("last"), pairs.clean)] for layer in layers]
-        labels = [{"order": order, "layer": layer} for layer in layers]
-        rows += score(pairs, conditions, count).rows(labels)
-    (role,) = settle(lab, context, readout_layer_k3(rows))
-    n = context.sizes.evaluation
+    choosing, pairs_of = (
+        {">".join(order): ordered_pairs(lab, context, order, hand) for order in HEAD_GROUPS} for hand in HANDS
+    )
+    n, both = context.sizes.evaluation, context.sizes.evaluation + context.sizes.choosing
+    count = context.meter(both * len(pairs_of) * (lab.network.n_layers + lab.network.n_heads + 1) + STEPS)
+    tried, rows = (layer_rows(lab, each, count) for each in (choosing, pairs_of))
+    (role,) = settle(lab, context, readout_layer_k3(tried))
+    tables: dict[str, Any] = {"layers": rows, "layers_choosing": tried}
     if not role.found:
-        return Result.of({"layers": rows}, n, roles=[role], missing=not_found(role))
+        return Result.of(tables, n, roles=[role], missing=not_found(role))
     layer = role.layer
-    by_head = head_rows(lab, pairs_of, layer, count)
-    own = [row for row in by_head if row["metric"] == "pooled" and row["head"] >= 0]
+    tried_heads, by_head = (head_rows(lab, each, layer, count) for each in (choosing, pairs_of))
+    own = [row for row in tried_heads if row["metric"] == "pooled" and row["head"] >= 0]
     (reader,) = settle(lab, context, leading_head("readout_head", averaged(own)))
-    tables, tensors, answer = cloud_tables(lab, context, layer, reader)
-    tables |= {"layers": rows, "heads": by_head}
-    tables["patches"] = patch_rows(lab, context, pairs_of, layer, answer)
+    seen, tensors, answer = cloud_tables(lab, context, layer, reader)
+    tables |= {**seen, "heads": by_head, "heads_choosing": tried_heads}
+    tables |= patch_rows(lab, context, pairs_of, layer, answer).tables("patches")
     tables["learned"], learned = learned_rows(lab, context, pairs_of, layer, count)
     tensors |= {"learned": learned.basis, "overlap": torch.linalg.svdvals(answer.basis.T @ learned.basis)}
     return Result.of(tables, n, tensors, {"k3_answer": answer, "k3_answer_learned": learned}, [role, reader])
+
+
+def layer_rows(lab: Lab, pairs_of: Mapping[str, Pairs], progress: Progress) -> Rows:
+    """The whole residual leaving each layer, restored at the last token."""
+    rows, layers = Rows(), range(lab.network.n_layers)
+    for order, pairs in pairs_of.items():
+        conditions = [[swap(resid(layer).at("last"), pairs.clean)] for layer in layers]
+        rows += score(pairs, conditions, progress).rows([{"order": order, "layer": layer} for layer in layers])
+    return rows
 
 
 def head_rows(lab: Lab, pairs_of: Mapping[str, Pairs], layer: int, progress: Progress) -> Rows:
@@ -110,15 +120,15 @@ def averaged(rows: Sequence[Mapping[str, Any]]) -> Rows:
     return found
 
 
-def patch_rows(lab: Lab, context: Context, pairs_of: Mapping[str, Pairs], layer: int, answer: Subspace) -> Rows:
+def patch_rows(lab: Lab, context: Context, pairs_of: Mapping[str, Pairs], layer: int, answer: Subspace) -> Scoreboard:
     """The answer subspace, its first component and the whole residual at the last token, and random planes."""
     site = resid(layer).at("last")
     drawn = random_subspaces(lab.network.d_model, answer.rank, RANDOM_DRAWS, context.seed)
     spaces = {"full": None, "pcs": answer, "pc1": Subspace(answer.basis[:, :1], answer.provenance), "random": drawn}
-    rows: Rows = []
+    board = Scoreboard()
     for order, pairs in pairs_of.items():
-        rows += draw_rows(pairs, along(pairs, site, spaces), {"order": order, "layer": layer})
-    return rows
+        board.draws(pairs, along(pairs, site, spaces), {"order": order, "layer": layer})
+    return board
 
 
 def learned_rows(

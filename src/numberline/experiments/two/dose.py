@@ -14,18 +14,21 @@
 Tables
 - `response`: y1, y2 (of the cell), masked, neither (answers that name no operand), mean, se, n, lo, hi (Wilson; empty
   where no answer names an operand).
-- `boundary`: how often, off the diagonal, the winner of the cell's values is the operand named.
+- `boundary`: how often, off the diagonal, the winner of the cell's values is the operand named; the interval is over
+  prompts, for all cells of a prompt answer alike.
 Tensors: fraction (y1 × y2), NaN where masked; coordinates (grid × 2: c1, c2); grid.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from numberline.engine.edits import set_coordinates
 from numberline.engine.lab import Lab, Read
+from numberline.estimates import clustered_share
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
 from numberline.experiments.two.patches import SPACE, SharedSpace, space_of, two_numbers
 from numberline.methods.clouds import read
@@ -68,7 +71,7 @@ def measure(lab: Lab, context: Context, space: SharedSpace) -> Result:
     fraction = torch.tensor([row["mean"] if row["mean"] is not None else torch.nan for row in rows])
     fraction = fraction.reshape(len(grid), -1).masked_fill(torch.eye(len(grid), dtype=torch.bool), torch.nan)
     return Result.of(
-        {"response": rows, "boundary": [_boundary(rows, task.concept.sign)]},
+        {"response": rows, "boundary": [_boundary(cells, grid, named, task.concept.sign)]},
         n=len(chosen),
         tensors={"fraction": fraction, "coordinates": located, "grid": torch.tensor(grid)},
     )
@@ -98,11 +101,16 @@ def _row(first: int, second: int, named: Tensor) -> dict[str, Any]:
     return {"y1": first, "y2": second, "masked": first == second, "neither": int((~either).sum()), **estimate}
 
 
-def _boundary(rows: list[dict[str, Any]], sign: int) -> dict[str, Any]:
-    """How often, over all unmasked cells and their answers, the winner of the cell's values is the one named."""
-    kept = [row for row in rows if not row["masked"] and row["n"]]
-    right = sum(
-        round(row["n"] * (row["mean"] if sign * (row["y1"] - row["y2"]) > 0 else 1 - row["mean"])) for row in kept
-    )
-    total = sum(row["n"] for row in kept)
-    return {"metric": "answers as the cell predicts", **wilson([True] * right + [False] * (total - right)).columns}
+def _boundary(
+    cells: Sequence[tuple[int, int]], grid: Sequence[int], named: Bool[Tensor, "cells prompts 2"], sign: int
+) -> dict[str, Any]:
+    """How often, over all unmasked cells and their answers, the winner of the cell's values is the one named.
+
+    The answers of one prompt go together: the interval is over prompts.
+    """
+    off = [number for number, (i, j) in enumerate(cells) if i != j]
+    first_wins = torch.tensor([sign * (grid[i] - grid[j]) > 0 for i, j in cells])[off]
+    either, first = named[off].any(2), named[off][:, :, 0]
+    right = either & (first == first_wins[:, None])
+    found = clustered_share(right.sum(0).tolist(), either.sum(0).tolist())
+    return {"metric": "answers as the cell predicts", **found.columns}

@@ -59,7 +59,7 @@ from numberline.experiments.two.patches import (
 from numberline.methods.attribution import Place, activations, pin
 from numberline.methods.connectivity import alignment
 from numberline.methods.das import STEPS, fit_with_restart, random_subspaces
-from numberline.methods.draws import draw_rows
+from numberline.methods.draws import Scoreboard
 from numberline.methods.pairs import Pairs
 from numberline.methods.scores import score
 from numberline.results.cases import CASES
@@ -118,8 +118,8 @@ def measure(
         "layers_choosing": tried,
         "winner": winner,
         "flag": [chosen],
-        "patches": patch_rows(
-            lab, context, resid(layer).at("y2"), flags, {"evaluation": evaluation, "fitting": fitting}
+        **patch_rows(lab, context, resid(layer).at("y2"), flags, {"evaluation": evaluation, "fitting": fitting}).tables(
+            "patches"
         ),
         **projections,
     }
@@ -158,18 +158,24 @@ def layer_rows(pairs_of: Mapping[str, Pairs], fitted: Mapping[int, Flags]) -> li
 
 
 def patch_rows(
-    lab: Lab, context: Context, site: Site, flags: Flags, splits: Mapping[Hand, Mapping[str, Pairs]]
-) -> list[dict[str, Any]]:
+    lab: Lab,
+    context: Context,
+    site: Site,
+    flags: Flags,
+    splits: Mapping[Hand, Mapping[str, Pairs]],
+    position: str = "y2",
+) -> Scoreboard:
     """The flags in every case, the full-rank patch, and random directions."""
     drawn = random_subspaces(lab.network.d_model, 1, RANDOM_DRAWS, context.seed)
     patches = {f"flag_{of}": [swapping(site, flag)] for of, flag in flags.items()}
     patches |= {"full": [swapping(site)], "random": [swapping(site, direction) for direction in drawn]}
-    rows = []
+    board = Scoreboard()
     for split, pairs_of in splits.items():
         for case, examples in pairs_of.items():
             conditions = {name: [patch(examples) for patch in draws] for name, draws in patches.items()}
-            rows += draw_rows(examples, conditions, {"case": case, "examples": split, "layer": site.layer})
-    return rows
+            about = {"position": position, "case": case, "examples": split, "layer": site.layer}
+            board.draws(examples, conditions, about)
+    return board
 
 
 def alignment_rows(

@@ -5,25 +5,31 @@
    residual stream has almost no effect.
 2. The co-patch alone is the baseline; the same sweep without the co-patch stands beside. All in one sweep.
 3. The excess of a head is its pooled recovery with the co-patch minus the baseline's, paired by example.
-4. The head with the largest excess is the role transport_head.
+4. The head with the largest excess is the role transport_head; it is chosen on the hand `choosing`.
+5. Does it do more than all others together? All heads of the layer, and all but that one, are restored at once with the
+   same co-patch.
 
 Tables
-- `heads`: layer, head (−1: none), condition ("with v2", "alone", "v2": the baseline), metric (iia, pr, pooled), mean,
-  se, n, lo, hi, near_ties, nonpositive.
+- `heads`: layer, head (−1: none or several), condition ("with v2", "alone", "v2": the baseline, "all with v2", "others
+  with v2": all but the transport head), metric (iia, pr, pooled), mean, se, n, lo, hi, near_ties, nonpositive.
+- `heads_scored`: layer, head, condition, example, pld, clean, corrupted, hit: each example.
 - `excess`: layer, head, mean, se, n, lo, hi, and how far it is behind the best head, as a share of the best's excess,
-  paired by example: behind, behind_lo, behind_hi.
+  paired by example: behind, behind_lo, behind_hi. `excess_choosing`: the same of the examples that choose.
 Roles: transport_head.
 """
 
 from typing import Any
 
-from numberline.engine.edits import swap
+from numberline.engine.edits import Edit, swap
 from numberline.engine.lab import Lab
 from numberline.engine.sites import resid
 from numberline.experiments.common import role_rules, roles
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
 from numberline.experiments.two.patches import case_pairs
+from numberline.experiments.two.trace import HANDS
+from numberline.methods.draws import Scoreboard
 from numberline.methods.heads import sweep_heads
+from numberline.methods.pairs import Pairs
 
 Rows = list[dict[str, Any]]
 
@@ -34,13 +40,23 @@ def heads(lab: Lab, context: Context) -> Result:
     number_layer = roles.require(context, "number_layer").layer
     v2 = context.subspace("k2.number", "v2")
     layer = layer_after(lab, number_layer)
-    pairs = case_pairs(lab, context, "y1")
-    count = context.meter((1 + 2 * lab.network.n_heads) * len(pairs))
-    together = swap(resid(number_layer).at("y2"), pairs.clean, v2)
-    swept = sweep_heads(pairs, layer, "y2", [together], alone=True, progress=count)
-    rows, excess = swept.rows(named("v2")), swept.excess
-    found = roles.settle(lab, context, role_rules.leading_head("transport_head", excess))
-    return Result.of({"heads": rows, "excess": excess}, n=len(pairs), roles=found)
+    choosing, pairs = (case_pairs(lab, context, "y1", hand) for hand in HANDS)
+    every = range(lab.network.n_heads)
+    count = context.meter((1 + len(every)) * len(choosing) + (3 + 2 * len(every)) * len(pairs))
+
+    def together(examples: Pairs) -> list[Edit]:
+        return [swap(resid(number_layer).at("y2"), examples.clean, v2)]
+
+    tried = sweep_heads(choosing, layer, "y2", together(choosing), progress=count).excess
+    (role,) = roles.settle(lab, context, role_rules.leading_head("transport_head", tried))
+    sets = {"all with v2": list(every)}
+    if role.found and role.layer == layer:
+        sets["others with v2"] = [number for number in every if number != role.head]
+    swept = sweep_heads(pairs, layer, "y2", together(pairs), alone=True, sets=sets, progress=count)
+    board = Scoreboard()
+    board.add(swept.scores, swept.labels(named("v2")))
+    tables = {**board.tables("heads"), "excess": swept.excess, "excess_choosing": tried}
+    return Result.of(tables, n=len(pairs), roles=[role])
 
 
 def layer_after(lab: Lab, number_layer: int) -> int:

@@ -11,7 +11,7 @@ Tables
 - `scores`: layer, neuron, y1, y2 (its score in each case), rank_y1, rank_y2 (from 1), shared; all neurons.
 - `shared`: the rows of `scores` that are shared, by worst rank (no columns if there are none).
 - `freeze`: case, ranking ("attribution", "random"), draw (−1: none), k, metric, mean, se, n, lo, hi, …
-- `sets`: case, frozen ("none", "shared", "own", "random"), draw, k, metric, …
+- `sets`: case, frozen ("none", "shared", "own", "random"), draw, k, metric, …; `sets_scored`: each example.
 Tensors: scores (cases × layers × neurons); layers.
 """
 
@@ -44,7 +44,7 @@ def measure(lab: Lab, context: Context, space: SharedSpace, layers: Sequence[int
     frozen, sets = freeze_neurons(lab, meeting, ranked, shared, context.seed, count)
     scores = ranked.rows(shared)
     listed = sorted((row for row in scores if row["shared"]), key=lambda row: max(row["rank_y1"], row["rank_y2"]))
-    tables = {"freeze": frozen, "sets": sets, "scores": scores, "shared": listed}
+    tables = {"freeze": frozen.rows, **sets.tables("sets"), "scores": scores, "shared": listed}
     stacked = torch.stack([ranked.scores[case] for case in CASES])
     return Result.of(tables, sizes.evaluation, {"scores": stacked, "layers": torch.tensor(layers)})
 

@@ -17,6 +17,7 @@
 Tables
 - `patches`: case, position, condition ("full", "u", "u_second", "u_16", "pc1", "v2", "random"), examples ("evaluation",
   "fitting"), draws, spread (standard deviation over draws), metric, mean, se, n, lo, hi, near_ties, nonpositive.
+- `patches_scored`: case, position, condition, draw, examples, example, pld, clean, corrupted (PLDs), hit: each example.
 - `layout`: position ("y1.first", "y1", …, "last"), token: where they are in every prompt.
 - `v2`: method ("PCA", "DAS"), pc1, full (pooled recoveries on the fitting examples), why.
 - `stability`: initialisation, seed, cosine (absolute, with the first), first_loss, last_loss, iia, fitting_iia.
@@ -49,7 +50,7 @@ from numberline.experiments.common.examples import case_pairs
 from numberline.experiments.common.experiment import Context, Result, experiment
 from numberline.experiments.two.patches import RANDOM_DRAWS
 from numberline.methods import clouds, das
-from numberline.methods.draws import draw_rows
+from numberline.methods.draws import Scoreboard
 from numberline.methods.pairs import Pairs
 from numberline.methods.scores import score
 from numberline.tasks.counterfactuals import Hand
@@ -106,10 +107,10 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
         "y1": {"full": None, "u": u, "u_second": u_second, "pc1": one.component(1), "random": random},
         "y2": {"full": None, "v2": v2, "pc1": two.component(1), "random": random},
     }
-    patches: Rows = []
+    board = Scoreboard()
     for (case, kind), pairs in pairs_of.items():
         labels = {"case": case, "position": case, "examples": kind}
-        patches += draw_rows(pairs, along(pairs, resid(layer).at(case), tried[case]), labels, count)
+        board.draws(pairs, along(pairs, resid(layer).at(case), tried[case]), labels, count)
     (fit_16,) = das.fit(
         few["fitting"],
         first.site,
@@ -119,16 +120,16 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
     )
     for kind, pairs in few.items():
         labels = {"case": "y1", "position": "y1", "examples": kind}
-        patches += draw_rows(pairs, along(pairs, first.site, {"u_16": fit_16.subspace}), labels, count)
+        board.draws(pairs, along(pairs, first.site, {"u_16": fit_16.subspace}), labels, count)
 
     named = {one: {"u": u, **one.components(3)}, two: {"v2": v2, **two.components(3)}}
     components = [row for each, directions in named.items() for row in each.by_value(directions, width)]
     return Result.of(
         {
-            "patches": patches,
+            **board.tables("patches"),
             "layout": [{"position": name, "token": token} for name, token in prompts.positions.items()],
             "v2": [choice],
-            "stability": [_stability(number, fit, fits[0], patches) for number, fit in enumerate(fits)],
+            "stability": [_stability(number, fit, fits[0], board.rows) for number, fit in enumerate(fits)],
             "components": components,
             "monotone": monotone(components),
             "curvature": [*one.curvature(width), *two.curvature(width)],

@@ -7,17 +7,21 @@
 3. How separable is y1 > y2 on the plane? A ridge classifier on the two coordinates, accuracy on held-out prompts
    (20 %: 600). Ridge probes p1, p2 for log y1 and log y2 on the whole residual, fitted on the others: their components
    against y1 and y2 on those 600. Pairs stay together in both orders, so that no held-out pair was seen reversed.
-4. Cosines among u, v1, v2.
+4. Cosines among u, v1, v2; those that the paper contrasts with intervals over the prompts of the cloud at y2 (from
+   which v2 is) and the starts of u, and beside what two random directions of the head's output space have
+   (`methods/angles.py`).
 5. The patches of the paper in both cases (`patches.py`), scored by IIA and position recovery on evaluation examples
    and, so that over-fitting shows, on fitting examples; random planes of the same residual as controls.
 
 Tables
 - `cloud`: y1, y2, v1, v2, v2_perp, c1, c2. `explained`: site ("mid", "resid"), coordinate, by, r2, n.
 - `separability`: metric, mean, se, n, lo, hi. `cosines`: first, second, cosine.
+- `angles`: of ("v1_v2", "u_v2": |cosines|; "contrast": the second less the first; "relative": the first over what 95 in
+  100 pairs of random directions of the head's output space stay below), mean, se, n, lo, hi.
 - `probes`: y1, y2, p1, p2 (components of held-out prompts). `probe_scores`: probe, target, penalty, cosine_v1,
   cosine_v2, mean, … (held-out R²).
 - `patches`: case, condition (a name of patches.py, or "random_plane"), examples, draws, spread, metric, … as in
-  two/number.py.
+  two/number.py; `patches_scored`: case, condition, draw, examples, example, pld, clean, corrupted, hit.
 Tensors: plane (d × 2: v1, v2⊥); p1, p2 (d, unit); boundary (the classifier's weights of v1, v2⊥, and its constant).
 """
 
@@ -40,9 +44,11 @@ from numberline.experiments.two.patches import (
     swapping,
     two_numbers,
 )
+from numberline.experiments.two.transport import output_space
+from numberline.methods.angles import again, overlaps
 from numberline.methods.clouds import explained, groups, read
 from numberline.methods.das import random_subspaces
-from numberline.methods.draws import draw_rows
+from numberline.methods.draws import Scoreboard
 from numberline.methods.probes import HELD_OUT, accuracy, r2, ridge
 from numberline.results.cases import CASES
 from numberline.tasks.layout import encode
@@ -63,7 +69,8 @@ def shared(lab: Lab, context: Context) -> Result:
 def measure(lab: Lab, context: Context, space: SharedSpace) -> Result:
     """Geometry and patches, given the directions."""
     geometry = geometry_of(lab, context, space)
-    tables = dict(geometry.tables) | {"patches": patch_rows(lab, context, space), "cosines": cosines(space)}
+    tables = dict(geometry.tables) | patch_rows(lab, context, space).tables("patches")
+    tables |= {"cosines": cosines(space), "angles": angle_rows(lab, context, space)}
     return Result.of(tables, context.sizes.evaluation, geometry.tensors)
 
 
@@ -77,20 +84,34 @@ def cosines(space: SharedSpace) -> list[dict[str, Any]]:
     ]
 
 
-def patch_rows(lab: Lab, context: Context, space: SharedSpace) -> list[dict[str, Any]]:
+def angle_rows(lab: Lab, context: Context, space: SharedSpace) -> list[dict[str, Any]]:
+    """How v1 and u lie to v2, with intervals."""
+    task = two_numbers(context)
+    operands = cloud(task, context.sizes.number_cloud, context.seed)
+    (states,) = read(lab, encode(lab.tokenizer, task, operands), [resid(space.number_layer).at("y2")])
+    starts = [space.u, context.tensor("k2.number", "u_second").flatten()]
+    method = context.need("k2.number").table("v2").one()["method"]
+    numbers = torch.tensor(operands)[:, 1] if method == "PCA of means" else None
+    drawn = again(states, [*starts, space.v1], numbers, together=2) if method.startswith("PCA") else None
+    rank = output_space(lab, *space.transport_head).rank
+    found = overlaps(starts, space.v1, space.v2, rank, drawn, len(operands))
+    return [{"of": name, **estimate.columns} for name, estimate in found.items()]
+
+
+def patch_rows(lab: Lab, context: Context, space: SharedSpace) -> Scoreboard:
     """The scores of every patch, and of random planes, in both cases, on evaluation and on fitting examples."""
     drawn = random_subspaces(lab.network.d_model, 2, RANDOM_DRAWS, context.seed)
     patches = {name: [space.patches[name]] for name in PATCHES}
     patches["random_plane"] = [swapping(space.site, plane) for plane in drawn]
     total = sum(len(draws) for draws in patches.values())
     count = context.meter(len(CASES) * total * (context.sizes.evaluation + context.sizes.fitting))
-    rows = []
+    board = Scoreboard()
     for case in CASES:
         for split in ("evaluation", "fitting"):
             examples = case_pairs(lab, context, case, split)
             conditions = {name: [patch(examples) for patch in draws] for name, draws in patches.items()}
-            rows += draw_rows(examples, conditions, {"case": case, "examples": split}, count)
-    return rows
+            board.draws(examples, conditions, {"case": case, "examples": split}, count)
+    return board
 
 
 def geometry_of(lab: Lab, context: Context, space: SharedSpace) -> Result:

@@ -39,7 +39,6 @@ from numberline.experiments.two.patches import RANDOM_DRAWS
 from numberline.methods import clouds, das
 from numberline.methods.draws import draw_rows
 from numberline.methods.trace import question_tokens
-from numberline.results.roles import Role
 from numberline.tasks.layout import encode
 from numberline.tasks.populations import cloud
 from numberline.tasks.task import Task
@@ -65,7 +64,7 @@ def transport(lab: Lab, context: Context) -> Result:
     output, weights = clouds.read(lab, prompts, [place.site, pattern(role.layer, role.head).at("y2")])
     seen = Cloud.of(lab, place, output, operands, position="y2")
     v1 = seen.signed(fit.subspace)
-    space = output_space(lab, role)
+    space = output_space(lab, role.layer, role.head)
     random = {
         "random": das.random_subspaces(lab.network.d_model, 1, RANDOM_DRAWS, context.seed),
         "random inside": random_inside(space, context.seed),
@@ -108,10 +107,10 @@ def transport(lab: Lab, context: Context) -> Result:
     )
 
 
-def output_space(lab: Lab, role: Role) -> Subspace:
-    """Everything that the head can write: the row space of its slice of W_O."""
+def output_space(lab: Lab, layer: int, head: int) -> Subspace:
+    """Everything that a head can write: the row space of its slice of W_O."""
     width = lab.network.head_dim
-    rows = lab.network.blocks[role.layer].out_matrix[role.head * width : (role.head + 1) * width].detach().cpu()
+    rows = lab.network.blocks[layer].out_matrix[head * width : (head + 1) * width].detach().cpu()
     _, sizes, directions = torch.linalg.svd(rows.double(), full_matrices=False)
     return Subspace(directions[sizes > 1e-6 * sizes[0]].T.float())
 
