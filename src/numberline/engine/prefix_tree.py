@@ -70,24 +70,27 @@ def activations(
     for site in sites:
         check(site, network)
     wanted = [site.tokens(prompts.positions, int(prompts.ids.shape[1])) for site in sites]
-    stop = max(tokens[-1] for tokens in wanted) + 1
+    stop, layers = max(tokens[-1] for tokens in wanted) + 1, max(site.layer for site in sites) + 1
+    each = 2 * max(layers, 1) * network.kv_width * network.dtype.itemsize
     with torch.no_grad(), installed(network.model):
 
         def run(rows: slice) -> Piece:
             reader = Reader(network, memory, prompts.ids[rows, :stop], prompts.ids.shape[1], sites, wanted)
             return (chapter or Chapter()).piece(f"{rows.start}:{rows.stop}", reader.piece)
 
+        tokens = max(stop - prompts.prefix, 1)
         parts = memory.halving(
-            len(prompts), lambda: max(_at_once(network, memory, prompts, stop, sites) // memory.shrink, 1), run
+            len(prompts), lambda: max(at_once(memory, each, tokens, layers) // memory.shrink, 1), run
         )
     return [torch.cat([part[str(number)] for part in parts]) for number in range(len(sites))]
 
 
-def _at_once(network: Network, memory: Memory, prompts: Prompts, stop: int, sites: Sequence[Site]) -> int:
-    """How many prompts may hold their keys and values, and be computed in one go, had they no beginning in common."""
-    layers, tokens = max(site.layer for site in sites) + 1, max(stop - prompts.prefix, 1)
-    each = 2 * max(layers, 1) * network.kv_width * network.dtype.itemsize
-    return min(HELD // (each * tokens), memory.wave(tokens, layers))
+def at_once(memory: Memory, each: int, tokens: int, layers: int) -> int:
+    """How many prompts may hold keys and values of `each` bytes a token, and be computed in one go.
+
+    Had they no beginning in common.
+    """
+    return max(min(HELD // (each * tokens), memory.wave(tokens, layers)), 1)
 
 
 @dataclass(eq=False)

@@ -13,7 +13,7 @@ A recording that is only a source of activations may stop early: `upto` is the l
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from jaxtyping import Float
@@ -66,16 +66,16 @@ class Recording:
         if range(len(self))[rows] == range(len(self)):
             return self
         question = {key: tensor[rows] for key, tensor in self.question.items()}
-        return Recording(self.prompts[rows], self.network, self.memory, self.prefix, question)
+        return replace(self, prompts=self.prompts[rows], question=question, _recent=(None, torch.empty(0)))
 
-    @classmethod
-    def join(cls, recordings: Sequence["Recording"], layers: range) -> "Recording":
+    @staticmethod
+    def join(recordings: Sequence["Recording"], layers: range) -> "Recording":
         """Recordings of one layout and one prefix as one, with what all of them keep at these layers."""
         first = recordings[0]
         kept = [key for key in first.question if key[1] in layers and all(key in each.question for each in recordings)]
         question = {key: torch.cat([each.question[key] for each in recordings]) for key in kept}
         prompts = Prompts.join([each.prompts for each in recordings])
-        return cls(prompts, first.network, first.memory, first.prefix, question)
+        return replace(first, prompts=prompts, question=question, _recent=(None, torch.empty(0)))
 
     def forget(self, after: int) -> None:
         """Let go of what was kept after a layer: what is left is a source of activations up to it."""

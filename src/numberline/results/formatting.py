@@ -41,3 +41,21 @@ def count(value: int) -> str:
 def percent(value: float | int | None, digits: int = 0) -> str:
     """81 %; a dash where there is no value."""
     return "–" if value is None else f"{100 * value:.{digits}f} %"
+
+
+def duration(seconds: float | int) -> str:
+    """0.4 s; 45 s; 12 min; 3 h 20 min; 2 days 5 h."""
+    if seconds < 90:
+        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return f"{hours // 24} days {hours % 24} h"
+
+
+def size(number: float | int) -> str:
+    """15.2 GB; 80 MB."""
+    return f"{number / 1e9:.1f} GB" if number >= 1e9 else f"{number / 1e6:.0f} MB"
