@@ -7,8 +7,8 @@
    scores of n examples are resampled alike, so that two scores of the same examples are compared example by example.
 3. Controls of several draws resample the draws too.
 4. A change between two shares of the same examples resamples how many examples are right before and after, only
-   before, only after, or never, with half an example added to each (Jeffreys), so that "all, and then none" still has
-   a width.
+   before, only after, or never, with two examples added, half of one to each (Jeffreys), so that "all, and then none"
+   still has a width. So does a change beyond a control's, over the eight ways in which an example can be right.
 
 Every score in a result table has the five columns of an `Estimate`. Nothing here needs torch: experiments make
 estimates, and claims compare stored scores.
@@ -29,6 +29,8 @@ from numberline.seed import SEED
 
 CONFIDENCE = 0.95
 RESAMPLES = 1000
+ADDED = 2.0
+"""Examples added to a change between shares, alike to all ways in which an example can change."""
 
 Values = NDArray[np.float64]
 Weights = NDArray[np.float64]
@@ -148,14 +150,24 @@ def drawn_mean(values: Values) -> Statistic:
     return statistic
 
 
-def share_lost(before: NDArray[Any], after: NDArray[Any]) -> Estimate:
-    """Of the share right before, (n), the part that is no longer right after, (draws, n): 1 − after / before."""
-    draws, n = after.shape
+def share_lost(before: NDArray[Any], after: NDArray[Any], instead: NDArray[Any] | None = None) -> Estimate:
+    """Of the share right before, (n), the part that is no longer right after, (draws, n): 1 − after / before.
+
+    With the answers under a control `instead`, (draws, n): the part that is lost beyond what the control loses.
+    """
+    first = np.ones((1, before.shape[-1]), bool) & before.astype(bool) if instead is None else instead.astype(bool)
     was, now = before.astype(bool), after.astype(bool)
-    kinds = np.stack([was & now, was & ~now, ~was & now, ~was & ~now], -1).sum(1).astype(float)
-    generator = np.random.default_rng(SEED)
+    draws, n = max(len(now), len(first)), len(was)
+    now, first = (np.broadcast_to(each, (draws, n)) for each in (now, first))
+    kind = 4 * was + 2 * first + now
+    kinds = np.stack([(kind == number).sum(1) for number in range(8)], 1).astype(float)
     chosen = resamples(draws) @ kinds if draws > 1 else np.repeat(kinds, RESAMPLES, 0)
-    sampled = generator.standard_gamma(chosen + 0.5)
-    lost = 1 - (sampled[:, 0] + sampled[:, 2]) / (sampled[:, 0] + sampled[:, 1])
-    value = 1 - float(now.mean() / was.mean()) if was.any() else math.nan
-    return from_resamples(value, lost, n)
+    possible = [0, 1, 6, 7] if instead is None else list(range(8))
+    sampled = np.zeros_like(chosen)
+    sampled[:, possible] = np.random.default_rng(SEED).standard_gamma(chosen[:, possible] + ADDED / len(possible))
+    right = {
+        name: [number for number in range(8) if number & bit] for name, bit in (("was", 4), ("first", 2), ("now", 1))
+    }
+    totals = {name: sampled[:, numbers].sum(1) for name, numbers in right.items()}
+    value = float((first.mean() - now.mean()) / was.mean()) if was.any() else math.nan
+    return from_resamples(value, (totals["first"] - totals["now"]) / totals["was"], n)

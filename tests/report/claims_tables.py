@@ -302,7 +302,7 @@ SPOILED: Mapping[str, tuple[str, list[tuple[str, str, Change]]]] = {
     "a global first stage": ("two-stage", [("k2.fields", "judged", when(to(0.1), "", of="locality"))]),
     "a first stage with holes": ("two-stage", [("k2.fields", "judged", when(to(0.3), "", of="coverage"))]),
     "a local second stage": ("two-stage", [("k2.fields", "judged", when(to(0.3), "", of="furthest"))]),
-    "stages that do not speak": ("two-stage", [("k2.connectivity", "driving", when(to(0.5), "", case="y2"))]),
+    "stages that do not speak": ("two-stage", [("k2.connectivity", "driving", when(to(0.3), "", case="y2"))]),
     "a flag of one case": ("flag", [("k2.flag", "patches", when(to(0.1), "iia", condition="flag_y1", case="y2"))]),
     "a flag that tells nothing": ("flag", [("k2.flag", "separation", when(to(0.6), "", fitted="y1"))]),
     "a difference that never saturates": (
