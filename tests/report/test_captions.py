@@ -53,17 +53,18 @@ def test_a_caption_says_what_the_error_bars_are_and_of_how_many(label, drawings)
             any(whole(few) <= n <= whole(many or few) and each.over.startswith(over) for few, many, over in ranges)
             for n in each.counts
         )
-        assert all(error_bars.KINDS[kind] in said for kind in each.kinds)
+        assert all(kind in said for kind in each.kinds)
+        assert not each.over_draws or "over draws too" in said
 
 
 def test_the_kind_of_an_interval_is_read_off_its_numbers():
     right = wilson([True] * 60 + [False] * 4).columns
-    assert error_bars.kind(right) == "wilson"
+    assert error_bars.kind(right) == "Wilson"
     assert error_bars.kind({**right, "lo": right["lo"] + 0.01}) == "bootstrap"
-    assert error_bars.kind(wilson([True] * 64).columns) == "wilson"
+    assert error_bars.kind(wilson([True] * 64).columns) == "Wilson"
     assert error_bars.kind({"mean": 1.0, "n": 64, "lo": 1.0, "hi": 1.0}) == "bootstrap"
     assert error_bars.kind({"mean": 1.7, "n": 64, "lo": 1.5, "hi": 1.9}) == "bootstrap"
-    assert error_bars.kind({**right, "interval": error_bars.DRAWS}) == error_bars.DRAWS
+    assert error_bars.kind({**right, "interval": error_bars.NORMAL}) == "normal"
 
 
 def test_panels_whose_error_bars_differ_are_told_apart(view):

@@ -81,5 +81,6 @@ def test_the_ranking_by_sign_leaves_out_what_freezing_would_raise():
 
 def test_the_table_of_both_rankings(view):
     content = TABLES["attribution-by-sign"].make(view)
-    assert all(row[-2] == "yes" or row[-1] == "yes" for row in content.rows)
+    assert {row[-1] for row in content.rows} <= {"size", "sign", "size and sign"}
+    assert all(len(row) == len(content.data_columns) for row in content.data_rows)
     assert "ranked by sign" in content.caption

@@ -34,7 +34,7 @@ def test_the_table_of_settings_is_the_papers_and_more(view):
     content = TABLES["app:setup-hparams"].make(view)
     values = {row[1]: row[2:] for row in content.data_rows}
     assert values["Adam steps, learning rate"][0].endswith(", 0.05")
-    assert values["ridge penalties (leave-one-out)"] == ["13 log-spaced values from 10^−2 to 10^4"] * 2
+    assert values["ridge penalties (leave-one-out)"] == ["13 log-spaced values from 0.01 to 10,000"] * 2
     assert values["held-out share"] == ["0.2", "0.2"]
     assert values["quadruples drawn / solved in all orders / dropped"] == ["264 / 250 / 14", "1,400 / 1,341 / 59"]
     assert values["clean minus corrupted PLD not above zero, two digits"][0] == "1 of 64 (y1), 1 of 64 (y2)"

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 Number = float | int
 Pair = tuple[Number, Number]
@@ -39,12 +40,32 @@ class WholeRow:
 
 
 @dataclass(frozen=True)
+class PaperMeasurement:
+    """What the paper states of a measurement that a claim asks for: a share of n examples, or one over another."""
+
+    claim: str
+    """The claim's id; * for a criterion that several claims have."""
+    key: str
+    """The criterion's, in its claim."""
+    section: str
+    """Or table."""
+    shares: tuple[float, ...] = ()
+    n: int = 0
+    same: bool = False
+    """Whether it only says that the two things are the same."""
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class PaperValues:
     """All of them."""
 
     model: str
     values: tuple[PaperValue, ...]
     whole: tuple[WholeRow, ...]
+    measured: tuple[PaperMeasurement, ...]
+    drawn: Mapping[str, str]
+    """What it shows without stating it: CLAIM.KEY, and the figure."""
 
 
 @cache
@@ -66,4 +87,16 @@ def paper_values() -> PaperValues:
         WholeRow(row["patch"], row["name"], {case: tuple(row[case]) for case in ("y1", "y2") if case in row})
         for row in found["whole"]
     )
-    return PaperValues(found["model"], values, whole)
+    measured = tuple(
+        _measurement(row, {each.patch: each for each in whole}, found["whole_n"]) for row in found["measured"]
+    )
+    return PaperValues(found["model"], values, whole, measured, found["drawn"])
+
+
+def _measurement(row: Mapping[str, Any], whole: Mapping[str, WholeRow], n: int) -> PaperMeasurement:
+    named = {name: row[name] for name in ("claim", "key", "same", "note") if name in row}
+    if "patches" not in row:
+        stated = (row["share"],) if "share" in row else ()
+        return PaperMeasurement(**named, section=row["section"], shares=stated, n=row.get("n", 0))
+    shares = tuple(float(whole[patch].scores[row["case"]][row.get("whole", False)]) for patch in row["patches"])
+    return PaperMeasurement(**named, section="tab:app-whole-iia", shares=shares, n=n)

@@ -2,8 +2,8 @@
 
 1. A bar reaches from `lo` to `hi` of its row: the 95 % interval that the tables print and the claims judge.
 2. A drawn bar remembers the rows that it shows. Which kind of interval these have is read off their numbers: where
-   `lo` and `hi` are the Wilson interval of the row's mean and n, it is Wilson's; else it is a bootstrap's, unless the
-   row says itself that it stands for random draws.
+   `lo` and `hi` are the Wilson interval of the row's mean and n, it is Wilson's; else it is a bootstrap's, over draws
+   too where the row has several. A mean that a figure takes over rows says itself what it has (`interval`).
 3. `said` is the sentence of some axes, with the n of the rows; `figure.compose` puts it into every caption.
 """
 
@@ -20,9 +20,9 @@ from numberline.report.view import join
 from numberline.results.formatting import count
 from numberline.results.table import Row
 
-DRAWS = "draws"
-"""In a row's column `interval`: its bounds are those of a mean over random draws."""
-KINDS = {"wilson": "Wilson", "bootstrap": "bootstrap", DRAWS: "normal (over examples and random draws)"}
+WILSON, BOOTSTRAP, NORMAL = "Wilson", "bootstrap", "normal"
+KINDS = (WILSON, BOOTSTRAP, NORMAL)
+OVER_DRAWS = ", those of random controls over draws too"
 
 
 class Intervals(ErrorbarContainer):
@@ -32,6 +32,7 @@ class Intervals(ErrorbarContainer):
         super().__init__(drawn.lines, drawn.has_xerr, drawn.has_yerr, label=drawn.get_label())
         self.kinds = {kind(row) for row in rows}
         self.counts = {int(row["n"]) for row in rows}
+        self.over_draws = any(row.get("draws", 1) > 1 and kind(row) != WILSON for row in rows)
         self.over = over
 
 
@@ -45,15 +46,15 @@ def draw(axes: Axes, x: Sequence[float] | Any, rows: Sequence[Row], over: str = 
 
 
 def kind(row: Row) -> str:
-    """How a row's interval was made: by Wilson's formula, by a bootstrap, or over random draws."""
+    """How a row's interval was made: by Wilson's formula or by a bootstrap, unless it says so itself."""
     if "interval" in row:
         return str(row["interval"])
     right = round(row["mean"] * row["n"])
     if row["n"] and 0 <= right <= row["n"] and isclose(right / row["n"], row["mean"], abs_tol=1e-9):
         share = wilson([True] * right + [False] * (row["n"] - right))
         if isclose(share.lo, row["lo"], abs_tol=1e-6) and isclose(share.hi, row["hi"], abs_tol=1e-6):
-            return "wilson"
-    return "bootstrap"
+            return WILSON
+    return BOOTSTRAP
 
 
 def said(axes: Axes) -> str:
@@ -62,8 +63,8 @@ def said(axes: Axes) -> str:
     if not found:
         return ""
     kinds = set().union(*(bars.kinds for bars in found))
-    named = join([KINDS[name] for name in KINDS if name in kinds])
-    return f"95 % {named} intervals over {join(list(dict.fromkeys(map(_n, _by_unit(found)))))}"
+    named, over = join([name for name in KINDS if name in kinds]), join(list(map(_n, _by_unit(found))))
+    return f"95 % {named} intervals over {over}{OVER_DRAWS if any(bars.over_draws for bars in found) else ''}"
 
 
 def _drawn(axes: Axes) -> Iterator[Intervals]:

@@ -32,4 +32,4 @@ class Recovery(StrEnum):
     @property
     def axis(self) -> str:
         """Its name beside an axis or a colour bar."""
-        return {"pooled": "position recovery (pooled)", "paper": "position recovery (per example)"}[self]
+        return {"pooled": "position recovery (pooled)", "paper": "position recovery (mean)"}[self]

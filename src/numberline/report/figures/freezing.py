@@ -9,8 +9,7 @@ from statistics import NormalDist
 import numpy as np
 from matplotlib.axes import Axes
 
-from numberline.report import panels, style
-from numberline.report.error_bars import DRAWS
+from numberline.report import error_bars, panels, style
 from numberline.results.formatting import estimate
 from numberline.results.table import Row, Table
 
@@ -85,7 +84,8 @@ def mean_over_draws(table: Table) -> Row:
     spread = float(means.std(ddof=1) / np.sqrt(len(means)))
     error = max(spread, float(table.array("se").astype(float).mean()))
     mean, half = float(means.mean()), NORMAL * error
-    return {**table.rows[0], "mean": mean, "se": error, "lo": mean - half, "hi": mean + half, "interval": DRAWS}
+    found = {"mean": mean, "se": error, "lo": mean - half, "hi": mean + half, "draws": len(table)}
+    return {**table.rows[0], **found, "interval": error_bars.NORMAL}
 
 
 def _metric(table: Table) -> str:

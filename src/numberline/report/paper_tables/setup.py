@@ -29,7 +29,16 @@ class Setting(NamedTuple):
     "app:setup-hparams",
     section=Section.SETUP,
     order=1,
-    needs=("k2.number", "k2.three_digit", "k2.neurons", "k2.dose", "k2.fields", "k2.trace", "k3.trace"),
+    needs=(
+        "behaviour.solved",
+        "k2.number",
+        "k2.three_digit",
+        "k2.neurons",
+        "k2.dose",
+        "k2.fields",
+        "k2.trace",
+        "k3.trace",
+    ),
     question="How much was measured, with which settings, and what was left out?",
 )
 def hyperparameters_of(view: RunView) -> TableContent:
@@ -106,14 +115,20 @@ def _sweeps(view: RunView) -> Iterator[Setting]:
 
 def _probes() -> Iterator[Setting]:
     low, high, many = hyperparameters.PENALTIES
-    grid = f"{many} log-spaced values from 10^{low} to 10^{high}".replace("^-", "^−")
-    yield Setting(PROBES, "ridge penalties (leave-one-out)", grid, "13 log-spaced values from 10^−2 to 10^4")
+    grid = f"{many} log-spaced values from {10.0**low:g} to {10**high:,}"
+    yield Setting(PROBES, "ridge penalties (leave-one-out)", grid, "13 log-spaced values from 0.01 to 10,000")
     yield Setting(PROBES, "held-out share", number(hyperparameters.HELD_OUT, 1), "0.2")
 
 
 def _left_out(view: RunView) -> Iterator[Setting]:
     """What the model does not solve, and where the logit difference does not fall from clean to corrupted."""
-    three = _measured(view, "k3.trace")
+    two, three = (_measured(view, id) for id in ("behaviour.solved", "k3.trace"))
+    if two is not None:
+        row = two.table("solved").rows[0]
+        what = "examples of two operands drawn / solved / used"
+        yield Setting(
+            LEFT_OUT, what, " / ".join(count(row[name]) for name in ("n", "solved", "used")), "all are solved"
+        )
     if three is not None:
         row = three.table("population").rows[0]
         dropped = row["candidates"] - row["kept"]
