@@ -3,7 +3,7 @@
 Summaries are made (and spoiled) first; per-example scores and what the examples that choose say are made from them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from numberline.results.result import Result
@@ -345,8 +345,12 @@ UNCOUNTED = ("no flag at y2 where it decides",)
 
 def spoiled(name: str) -> dict[str, Result]:
     """The good results with one thing changed."""
-    results = good()
-    for id, table, change in SPOILED[name][1]:
+    return changed(good(), SPOILED[name][1])
+
+
+def changed(results: dict[str, Result], changes: Sequence[tuple[str, str, Change]]) -> dict[str, Result]:
+    """Results with some rows of some tables changed, and what is made from these."""
+    for id, table, change in changes:
         tables = {name: results[id].rows(name) for name in results[id].tables if not name.endswith(MADE)}
         tables[table] = [{**row, **change(row)} for row in tables[table]]
         results[id] = Result.of(complete(id, tables), N, roles=results[id].roles)

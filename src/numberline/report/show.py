@@ -45,7 +45,8 @@ def ledger_table(findings: Sequence[Finding]) -> RichTable:
     """The ledger: each claim with its verdict, and under it what was measured."""
     rows: list[list[str]] = []
     for claim in ledger_rows(findings):
-        rows.append([f"{claim['symbol']} {claim['id']}", claim["verdict"], claim["sentence"], "", ""])
+        size = f" Effect: {claim['effect']}." if claim["effect"] else ""
+        rows.append([f"{claim['symbol']} {claim['id']}", claim["verdict"], claim["sentence"] + size, "", ""])
         for each in claim["measurements"]:
             rows.append(["", each["verdict"], f"  {each['name']}", each["value"], each["threshold"]])
     return _rich(["claim", "verdict", "measured", "value", "asked"], rows)

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from numberline.claims import Finding, Verdict
+from numberline.claims import Finding, Verdict, effect
 from numberline.report.view import RunView, join
-from numberline.results.formatting import number
+from numberline.results.formatting import count, number
 
 SYMBOLS: Mapping[Verdict, str] = {"holds": "✓", "fails": "✗", "undecided": "~", "not tested": "–"}
 
@@ -81,14 +81,16 @@ def ledger_rows(findings: Sequence[Finding]) -> list[dict[str, Any]]:
             "id": finding.id,
             "sentence": finding.claim.sentence,
             "instead": finding.claim.fails if finding.verdict == "fails" else "",
+            "effect": effect(finding),
             "verdict": finding.verdict,
             "symbol": SYMBOLS[finding.verdict],
             "figures": finding.claim.figures,
             "why": finding.why,
             "measurements": [
                 {
-                    "name": each.name,
+                    "name": each.name if each.counted else f"{each.name} (beside, not counted)",
                     "value": str(each),
+                    "needed": f"about {count(each.needed)} would decide it" if each.needed else "",
                     "n": each.n,
                     "threshold": f"{'≥' if each.direction == 'at least' else '≤'} {number(each.threshold)}",
                     "reason": each.reason,

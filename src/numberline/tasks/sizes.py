@@ -46,5 +46,7 @@ QUICK = Sizes(
     patience=20,
 )
 
-MEDIUM = replace(QUICK, evaluation=128, fitting=96, choosing=64, candidates=528, dose_prompts=64, patience=0)
+MEDIUM = replace(
+    QUICK, evaluation=128, fitting=96, choosing=64, candidates=528, dose_prompts=64, field_stride=4, patience=0
+)
 """For models whose mechanism is known: few prompts, but enough of them to tell a direction from what goes with it."""

@@ -75,6 +75,6 @@ claim = Claim(
     ),
     fails="No single direction at y2's position holds the answer's position.",
     broken_by=("no-flag",),
-    falls_with=("unsolving",),
+    falls_with=("unsolving", "by-value"),
     effect="iia",
 )

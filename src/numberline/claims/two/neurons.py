@@ -61,6 +61,6 @@ claim = Claim(
     ),
     fails="No small set of neurons carries the comparison.",
     broken_by=("spread",),
-    falls_with=("unsolving", "helix", "aligned", "curved-own", "curved-y2"),
+    falls_with=("unsolving", "by-value", "helix", "aligned", "curved-own", "curved-y2"),
     effect="y1",
 )
