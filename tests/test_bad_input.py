@@ -23,7 +23,15 @@ from gguf_files import write_gguf
 from numberline.models.catalogue import BUILT_IN
 
 PAGE = Path(__file__).parents[1] / "docs/bad-input.md"
-LISTED = dict(re.findall(r"^\| (.+?) \| `(.+)` \|$", PAGE.read_text(), re.MULTILINE))
+
+
+def listed(title: str) -> dict[str, str]:
+    """The sentences of one of the page's tables, by what is given."""
+    (section,) = (part for part in PAGE.read_text().split("\n## ") if part.startswith(title))
+    return dict(re.findall(r"^\| (.+?) \| `(.+)` \|$", section, re.MULTILINE))
+
+
+LISTED = listed("Models")
 GIB = 2**30
 
 

@@ -57,14 +57,6 @@ def test_a_model_that_does_it_in_part_is_run_on_what_it_solves(call, without_nin
     assert "the tokenizer has no chat template" in out
 
 
-def test_a_model_that_cannot_do_it_is_refused(call):
-    """`tiny` has never seen another question than the maximum."""
-    code, out, err = call("check", "tiny", "--task", "min")
-    assert code == 2
-    assert "1.0 %      0.2 – 5.4" in out
-    assert "what a run finds in it is noise" in err
-
-
 def test_options_of_a_file_are_none_of_a_model(call):
     assert call("check", "tiny", "--k", "3")[0] == 2
 

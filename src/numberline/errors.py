@@ -12,6 +12,10 @@ class TooFewError(NumberlineError):
     """A concept has too few values for what was asked: an experiment that meets it cannot be done on this task."""
 
 
+class LayoutError(NumberlineError):
+    """A tokenizer splits prompts unevenly: an experiment that meets it cannot be done on this model."""
+
+
 def nearest(name: str, names: Iterable[str]) -> str:
     """What to do about a name that there is not: the names that look like it, or else all."""
     known = list(names)

@@ -49,9 +49,12 @@ def behaviour(
 
     from numberline.experiments.common.behaviour import operands, pairs
     from numberline.runs.run import Settings
+    from numberline.tasks import Task
+    from numberline.tasks.ability import check_suits
 
     context = Settings(size, seed, task, prompt=prompt).context
     lab = load_lab(model, device, dtype, device_map, revision, trust_remote_code)
+    check_suits(lab, Task(context.concept))
     for experiment in (pairs, operands):
         with bar() as progress:
             row = progress.add_task(experiment.id, total=None)

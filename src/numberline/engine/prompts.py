@@ -24,7 +24,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from numberline.errors import NumberlineError
+from numberline.errors import LayoutError, NumberlineError
 
 ANCHOR = "("
 SHOWN = 40
@@ -74,7 +74,7 @@ class Prompts:
         ]
         for number, layout in enumerate(layouts):
             if layout != layouts[0]:
-                raise NumberlineError(
+                raise LayoutError(
                     f"{named(texts, number)} has the token layout {layout}, but {named(texts, 0)} has {layouts[0]}: "
                     "use texts that split into equally many tokens, or encode the two apart"
                 )

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 
 from numberline.discovery import by_name, declared
-from numberline.errors import NumberlineError
+from numberline.errors import NumberlineError, nearest
 from numberline.experiments.common.experiment import Experiment
 
 
@@ -29,7 +29,7 @@ def select(
     for pattern in patterns:
         matches = [id for id in experiments if fnmatchcase(id, pattern)]
         if not matches:
-            raise NumberlineError(f"no experiment is called {pattern!r}: choose from {', '.join(experiments)}")
+            raise NumberlineError(f"no experiment is called {pattern!r}: {nearest(pattern, experiments)}")
         wanted += matches
     graph: dict[str, tuple[str, ...]] = {}
     while wanted:

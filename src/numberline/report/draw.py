@@ -26,7 +26,7 @@ from typing import Any
 
 import matplotlib
 
-from numberline.errors import NumberlineError
+from numberline.errors import NumberlineError, nearest
 from numberline.files import make_folder, write_whole
 from numberline.report import style
 from numberline.report.figure import Drawing, FigureSpec
@@ -91,7 +91,7 @@ def draw_run(
     _view(path, recovery)
     chosen = [label for label in LABELS if any(fnmatchcase(label, pattern) for pattern in labels)]
     if not chosen:
-        raise NumberlineError(f"no figure or table is called {labels[0]!r}: choose from {', '.join(LABELS)}")
+        raise NumberlineError(f"no figure or table is called {labels[0]!r}: {nearest(labels[0], LABELS)}")
     for label, caption, reason in _all_made(path, chosen, recovery, min(processes, len(chosen) // 4)):
         told(label)
         if reason:

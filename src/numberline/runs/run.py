@@ -21,6 +21,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from numberline.engine.lab import Lab
 from numberline.experiments.common.experiment import Experiment
+from numberline.experiments.common.roles import check_range
 from numberline.experiments.common.solved import on_solved
 from numberline.experiments.registry import EXPERIMENTS, select
 from numberline.files import make_folder, remove_leftovers
@@ -77,6 +78,8 @@ class Run:
         """Answer the experiments whose ids match, needs first, keeping what is valid, alone on the folder."""
         chosen = select(patterns, self.experiments)
         check_suits(self.lab, Task(self.settings.concept))
+        for role, value in self.settings.roles.items():
+            check_range(self.lab.network, role, value)
         check_free(self.folder, self.configuration)
         with held(self.folder.path):
             return self._execute(chosen, watcher)

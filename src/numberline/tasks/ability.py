@@ -15,12 +15,12 @@ from typing import Literal
 
 from numberline.engine.lab import Lab, Read
 from numberline.engine.prompts import Tokenizer
-from numberline.errors import NumberlineError
+from numberline.errors import LayoutError, NumberlineError
 from numberline.estimates import Estimate, wilson
 from numberline.seed import SEED
 from numberline.tasks.answers import answer
 from numberline.tasks.concept import Concept
-from numberline.tasks.layout import answer_tokens, check_distinct_answers, encode
+from numberline.tasks.layout import alike, answer_tokens, check_distinct_answers, encode
 from numberline.tasks.populations import all_pairs
 from numberline.tasks.task import Task
 
@@ -79,6 +79,14 @@ def layout(tokenizer: Tokenizer, task: Task) -> Layout:
     rows = [
         (other,) * place + (value,) + (other,) * (task.k - place - 1) for place in range(task.k) for value in values
     ]
+    groups = alike(tokenizer, task, rows)
+    if len(groups) > 1:
+        odd = next(value for value in rows[groups[1][0]] if value != other)
+        raise LayoutError(
+            f"the tokenizer splits {task.concept.words.nouns} unevenly ({task.spell(odd)} has another number of tokens "
+            f"than {task.spell(other)}), so that operands have no fixed place: use another model, or a task of your "
+            "own about values that it splits alike"
+        )
     prompts = encode(tokenizer, task, rows)
     first = answer_tokens(tokenizer, task, values).tolist()
     leads: dict[int, int] = {}

@@ -2,6 +2,7 @@
 
 1. Each prompt is continued greedily by as many tokens as the concept asks for: one more than the operands have digits,
    as in the paper.
+   Prompts that a tokenizer splits into more or fewer tokens than others are continued apart.
 2. The answer is the first value of the concept in that text, the first integer; a text without one has no answer.
 """
 
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 from numberline.engine.lab import Lab
 from numberline.methods.answers import continuations
-from numberline.tasks.layout import encode
+from numberline.tasks.layout import alike, encode
 from numberline.tasks.task import Task
 
 
@@ -31,6 +32,10 @@ def answer(
     lab: Lab, task: Task, operands: Sequence[Sequence[int]], progress: Callable[[int], object] = lambda _: None
 ) -> tuple[Answer, ...]:
     """What the un-edited model answers to the task's prompts; `progress` is told how many were answered just now."""
-    prompts = encode(lab.tokenizer, task, operands)
-    (said,) = continuations(lab, prompts, task.concept.answer_tokens, progress=progress)
-    return read_answers(task, said)
+    texts = [""] * len(operands)
+    for rows in alike(lab.tokenizer, task, operands):
+        prompts = encode(lab.tokenizer, task, [operands[row] for row in rows])
+        (said,) = continuations(lab, prompts, task.concept.answer_tokens, progress=progress)
+        for row, text in zip(rows, said, strict=True):
+            texts[row] = text
+    return read_answers(task, texts)

@@ -18,7 +18,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from numberline.engine.prompts import Prompts, Tokenizer, first_tokens, named
-from numberline.errors import NumberlineError
+from numberline.errors import LayoutError, NumberlineError
 from numberline.tasks.task import Task
 
 DATE = "26 Jul 2024"
@@ -40,6 +40,19 @@ def encode(tokenizer: Tokenizer, task: Task, operands: Sequence[Sequence[int]]) 
             "share: its operand changes how the tokenizer splits the words before it, so use another tokenizer"
         )
     return replace(prompts, prefix=prefix)
+
+
+def alike(tokenizer: Tokenizer, task: Task, operands: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The places of the rows whose prompts have one layout, together; one group where all have the same."""
+    rows = [tuple(int(value) for value in row) for row in operands]
+    try:
+        _located(tokenizer, task, rows)
+    except LayoutError:
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for place, row in enumerate(rows):
+            groups.setdefault(tuple(_located(tokenizer, task, [row]).positions.values()), []).append(place)
+        return list(groups.values())
+    return [list(range(len(rows)))]
 
 
 def _located(tokenizer: Tokenizer, task: Task, rows: Sequence[tuple[int, ...]]) -> Prompts:

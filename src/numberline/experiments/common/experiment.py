@@ -9,8 +9,9 @@
 An experiment draws every population from `context.sizes` and `context.seed` and reads earlier results from
 `context.needs`, so that its id, its code, the model and the context say everything about its result.
 
-What cannot be measured on this model and task (a role that was not found, too few values) is said so: the
-experiment raises `MissingError`, and its result holds the reason and, where that is another experiment, its root.
+What cannot be measured on this model and task (a role that was not found, too few values, a tokenizer that splits them
+unevenly) is said so: the experiment raises `MissingError`, and its result holds the reason and, where that is another
+experiment, its root.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +22,7 @@ from torch import Tensor
 
 from numberline.engine.lab import Lab
 from numberline.engine.subspace import Subspace
-from numberline.errors import NumberlineError, TooFewError
+from numberline.errors import LayoutError, NumberlineError, TooFewError
 from numberline.results.names import ID
 from numberline.results.result import Result
 from numberline.seed import SEED
@@ -117,7 +118,7 @@ class Experiment:
             result = self.function(lab, context)
         except MissingError as error:
             result = Result({}, n=0, missing=error.reason, root=error.root)
-        except TooFewError as error:
+        except (TooFewError, LayoutError) as error:
             result = Result({}, n=0, missing=str(error))
         return replace(result, id=self.id)
 

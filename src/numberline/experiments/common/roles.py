@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from numberline.engine.lab import Lab
-from numberline.errors import NumberlineError
+from numberline.errors import NumberlineError, nearest
 from numberline.experiments.common.experiment import Context, MissingError, check_there
 from numberline.models.network import Network
 from numberline.results.paper_roles import SITES
@@ -76,7 +76,7 @@ def parse(text: str) -> tuple[str, tuple[int, ...]]:
     """A role as the command line takes it: number_layer=13, transport_head=14.14, comparator_mlps=14,15."""
     name, _, written = text.partition("=")
     if name not in SITES:
-        raise NumberlineError(f"there is no role {name!r}: choose from {', '.join(SITES)}")
+        raise NumberlineError(f"there is no role {name!r}: {nearest(name, SITES)}")
     numbers = written.replace(",", ".").split(".")
     single, pair = "_layer" in name, "_head" in name
     if not all(number.isdecimal() for number in numbers) or (single and len(numbers) != 1) or (
