@@ -62,6 +62,14 @@ def make_folder(path: Path) -> None:
         ) from error
 
 
+def check_links(folder: Path) -> None:
+    """Refuse a folder in which another one is only linked: what is written or removed there would be so elsewhere."""
+    for place, folders, _ in os.walk(folder):
+        for name in folders:
+            if (link := Path(place, name)).is_symlink():
+                raise NumberlineError(f"{link} is a link to {link.readlink()}: have the folder itself there, or none")
+
+
 def _sync_folder(folder: Path) -> None:
     """Have the new name on disk too, where the system can: a power cut may come at once."""
     with contextlib.suppress(OSError):

@@ -1,11 +1,20 @@
-"""What every command shares: the application, where it prints, and the options that many have."""
+"""What every command shares: the application, where it prints, the options that many have, what is said of failures."""
 
+import os
+import platform
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from numberline import __version__
+from numberline.errors import NumberlineError
 
 app = typer.Typer(name="numberline", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 out, err = Console(highlight=False, soft_wrap=True), Console(stderr=True, highlight=False)
@@ -41,6 +50,31 @@ def numberline(
 
     Example: [bold]numberline run[/bold]
     """
+
+
+@contextmanager
+def reading(*runs: Path) -> Iterator[None]:
+    """Read run folders. Files that hold something else than results of this version fail somewhere, and are said so."""
+    try:
+        yield
+    except (NumberlineError, typer.Exit, typer.Abort, BrokenPipeError):
+        raise
+    except Exception as error:
+        if os.environ.get("NUMBERLINE_TRACEBACK"):
+            raise
+        raise NumberlineError(
+            f"{' or '.join(map(str, runs))} does not hold what this version of numberline writes "
+            f"({type(error).__name__}: {error}): make the run again, in another folder; if nobody changed its files "
+            f"and no other version wrote them, report it together with the file {traceback_file()}"
+        ) from error
+
+
+def traceback_file() -> str:
+    """A new file in the temporary directory with all that a report needs of the error under way."""
+    about = f"numberline {__version__}, Python {platform.python_version()}, {platform.platform()}\n{sys.argv}\n\n"
+    with tempfile.NamedTemporaryFile("w", prefix="numberline-", suffix=".txt", delete=False, encoding="utf-8") as file:
+        file.write(about + traceback.format_exc())
+    return file.name
 
 
 class StoppedError(Exception):

@@ -4,16 +4,12 @@ What the user can put right is exit code 2, an error inside numberline 1 (its tr
 """
 
 import os
-import platform
 import sys
-import tempfile
-import traceback
 from typing import NoReturn
 
 import typer
 
-from numberline import __version__
-from numberline.cli.base import StoppedError, app
+from numberline.cli.base import StoppedError, app, traceback_file
 from numberline.errors import NumberlineError
 
 
@@ -50,15 +46,7 @@ def main() -> None:
             raise
         _stop(
             f"an error inside numberline, {type(error).__name__}: {error}; please report it together with the file "
-            f"{_traceback_file()}, which holds the command, the versions and the traceback",
+            f"{traceback_file()}, which holds the command, the versions and the traceback",
             1,
         )
     raise SystemExit(code or 0)
-
-
-def _traceback_file() -> str:
-    """A new file in the temporary directory with all that a report needs of the error under way."""
-    about = f"numberline {__version__}, Python {platform.python_version()}, {platform.platform()}\n{sys.argv}\n\n"
-    with tempfile.NamedTemporaryFile("w", prefix="numberline-", suffix=".txt", delete=False, encoding="utf-8") as file:
-        file.write(about + traceback.format_exc())
-    return file.name

@@ -20,6 +20,7 @@ from numberline.cli.base import (
     app,
     err,
     out,
+    reading,
 )
 from numberline.cli.screen import Watcher, advance, bar, drawn, load_lab, print_accuracy, print_verdict
 from numberline.seed import SEED
@@ -148,7 +149,8 @@ def _execute(run: "Run", patterns: list[str]) -> None:
         out.print(f"Could not be measured ({', '.join(ids)}): {reason}")
     from numberline.claims import write_claims
 
-    ledger = write_claims(run.folder.path)
+    with reading(run.folder.path):
+        ledger = write_claims(run.folder.path)
     out.print(f"\nThe results are in [bold]{run.folder.path}[/bold]: run.json, results/ and claims.json")
     _draw(run.folder.path, watcher.fresh)
     print_verdict(run.folder.path, ledger)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from numberline.cli.base import app, out
+from numberline.cli.base import app, out, reading
 from numberline.cli.screen import drawn, print_verdict
 from numberline.report.recovery import Recovery
 
@@ -20,7 +20,8 @@ def report(
 
     Example: [bold]numberline report runs/tiny[/bold]
     """
-    made = drawn(run, only or ["*"], recovery)
+    with reading(run):
+        made = drawn(run, only or ["*"], recovery)
     for label, reason in made.skipped.items():
         out.print(f"– {label:24} {reason}", markup=False)
     out.print(
@@ -41,12 +42,13 @@ def claims(
     from numberline.claims import FILE, write_claims
     from numberline.report.show import ledger_table
 
-    found = write_claims(run)
-    if as_json:
-        typer.echo((run / FILE).read_text(encoding="utf-8"), nl=False)
-    else:
-        out.print(ledger_table(found))
-        print_verdict(run, found)
+    with reading(run):
+        found = write_claims(run)
+        if as_json:
+            typer.echo((run / FILE).read_text(encoding="utf-8"), nl=False)
+        else:
+            out.print(ledger_table(found))
+            print_verdict(run, found)
 
 
 @app.command()
@@ -63,7 +65,8 @@ def compare(
 
     place = to or Path(comparison.PAGE)
     alone = [comparison.roles_beside, comparison.beside] if len(runs) == 1 else []
-    sections = [part(runs[0]) for part in alone] or comparison.write_comparison(runs, place)
+    with reading(*runs):
+        sections = [part(runs[0]) for part in alone] or comparison.write_comparison(runs, place)
     for section in sections:
         out.print(f"\n{section.title}", markup=False, style="bold")
         out.print(section_table(section))
@@ -84,6 +87,7 @@ def show(
     """
     from numberline.report.show import result_tables
 
-    for title, table in result_tables(run, id, rows):
-        out.print(f"\n{title}", markup=False)
-        out.print(table)
+    with reading(run):
+        for title, table in result_tables(run, id, rows):
+            out.print(f"\n{title}", markup=False)
+            out.print(table)

@@ -33,6 +33,7 @@ from numberline.engine.recording import Keeper
 from numberline.engine.sites import Site, contribution, head, mid, mlp, neurons, resid
 from numberline.errors import NumberlineError
 from numberline.models.network import Block, Network
+from numberline.models.placement import bias
 from numberline.seed import SEED
 
 AT_A_SITE = {torch.float64: 1e-6, torch.float32: 1e-4, torch.bfloat16: 0.08, torch.float16: 0.01}
@@ -181,8 +182,8 @@ def _along(x: Float[Tensor, "n d"], unit: Float[Tensor, "n d"]) -> Float[Tensor,
 
 
 def _up_bias(block: Block, chosen: Tensor) -> Tensor | float:
-    bias = getattr(block.up_projection, "bias", None)  # where gate and up are fused, the up-projection's is at the end
-    return 0.0 if bias is None else bias[chosen - block.down_matrix.shape[0]].detach()
+    added = bias(block.up_projection)  # where gate and up are fused, the up-projection's is at the end
+    return 0.0 if added is None else added[chosen - block.down_matrix.shape[0]].detach()
 
 
 def _at_the_end(lab: Lab, ids: Tensor, logits: Float[Tensor, "examples vocabulary"]) -> Iterator[Comparison]:
@@ -243,8 +244,8 @@ def _watched(network: Network) -> Iterator[list[dict[str, Tensor]]]:
 
 
 def _with_bias(value: Tensor, module: nn.Module) -> Tensor:
-    bias = getattr(module, "bias", None)
-    return value if bias is None else value + bias
+    added = bias(module)
+    return value if added is None else value + added
 
 
 def _compare(what: str, found: Tensor, own: Tensor, allowed: float) -> Comparison:

@@ -16,6 +16,7 @@ from transformers.pytorch_utils import Conv1D
 
 from numberline.errors import NumberlineError
 from numberline.models.families import FAMILIES, Family
+from numberline.models.placement import bias, home, weight
 
 
 class Multiplied(nn.Module):
@@ -92,12 +93,6 @@ def gain(norm: nn.Module, width: int, device: torch.device) -> Float[Tensor, " w
     return found[0].float()
 
 
-def weight(module: nn.Module) -> Tensor:
-    """A module's weight, which torch's types do not promise to be a tensor."""
-    assert isinstance(module.weight, Tensor)
-    return module.weight
-
-
 @dataclass(frozen=True)
 class Network:
     """A Hugging Face causal LM seen as embedding, blocks and unembedding."""
@@ -169,7 +164,12 @@ class Network:
     @property
     def device(self) -> torch.device:
         """Where token ids go in."""
-        return weight(self.embedding).device
+        return home(self.embedding)
+
+    @property
+    def last_device(self) -> torch.device:
+        """Where the last block leaves its result: a norm without weights is there too."""
+        return home(self.final_norm) if any(True for _ in self.final_norm.parameters()) else self.blocks[-1].device
 
     @property
     def kv_width(self) -> int:
@@ -197,16 +197,15 @@ class Network:
         self, hidden: Float[Tensor, "rows d_model"], tokens: Int[Tensor, "rows chosen"] | None = None
     ) -> Float[Tensor, "rows logits"]:
         """Unembed final residuals: over the whole vocabulary, or for the chosen tokens of each row only, in fp32."""
-        rows, bias = weight(self.unembedding), getattr(self.unembedding, "bias", None)
-        home = next((parameter.device for parameter in self.final_norm.parameters()), hidden.device)
-        normed: Tensor = self.final_norm(hidden.to(home))
+        normed: Tensor = self.final_norm(hidden.to(self.last_device))
         if tokens is None:
-            logits: Tensor = self.unembedding(normed.to(rows.device))
+            logits: Tensor = self.unembedding(normed.to(home(self.unembedding)))
         else:
+            rows, added = weight(self.unembedding), bias(self.unembedding)
             chosen, precise = tokens.to(rows.device), torch.promote_types(normed.dtype, torch.float32)
             logits = (rows[chosen].to(precise) @ normed.to(rows.device, precise)[:, :, None]).squeeze(-1)
-            if bias is not None:
-                logits = logits + bias[chosen].to(precise)
+            if added is not None:
+                logits = logits + added[chosen].to(precise)
         if self.logit_multiplier != 1.0:
             logits = logits * self.logit_multiplier
         if self.softcap is not None:
@@ -261,5 +260,5 @@ def _block(family: Family, module: nn.Module, parallel: bool, scale: float) -> B
         before_mlp=norm(family.before_mlp),
         after_mlp=norm(family.after_mlp, scale),
         parallel=parallel,
-        device=weight(out).device,
+        device=home(out),
     )

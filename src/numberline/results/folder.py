@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from numberline.errors import NumberlineError
-from numberline.files import PARTIAL, make_folder, remove_leftovers, write_whole
+from numberline.files import PARTIAL, check_links, make_folder, remove_leftovers, write_whole
 from numberline.results import storage
 from numberline.results.names import ID
 from numberline.results.result import Lazy, Result
@@ -41,6 +41,7 @@ class RunFolder:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        check_links(self.path)
         self._files: dict[Path, tuple[tuple[int, ...], Schema]] = {}
         self._results: dict[str, tuple[Meta, Result]] = {}
 
