@@ -19,7 +19,7 @@ def measured(lab: Lab) -> list[torch.Tensor]:
     pairs = record_pairs(lab, task, perturb(task, pool(task, sizes=QUICK).evaluation[:6], "y1"))
     places = [nl.resid(2).at("y1"), nl.mid(3).at("y2"), nl.head(4, 2).at("last"), nl.neurons(4).at("y2")]
     edits = [[nl.swap(place, pairs.clean)] for place in places]
-    found = lab.sweep(pairs.corrupted, edits, nl.Read(logits=pairs.tokens, argmax=True))
+    found = lab.sweep(pairs.corrupted, edits, nl.Read(logits=pairs.answers, argmax=True))
     (fit,) = das.fit(pairs, places[0], steps=3)
     assert found.logits is not None
     assert found.argmax is not None
