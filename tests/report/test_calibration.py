@@ -57,4 +57,4 @@ def test_the_sampling_error_is_that_of_the_papers_n():
 
 def test_the_page_has_the_table_that_comes_out():
     text = (ROOT / PAGE).read_text(encoding="utf-8")
-    assert page(text) == text, "run python -m numberline.claims.calibration"
+    assert page(text) == text, "run python scripts/write_pages.py"

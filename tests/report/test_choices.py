@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_page_is_made_from_the_list():
-    assert (ROOT / PAGE).read_text(encoding="utf-8") == markdown(), "run python -m numberline.report.choices"
+    assert (ROOT / PAGE).read_text(encoding="utf-8") == markdown(), "run python scripts/write_pages.py"
 
 
 def test_no_two_choices_have_one_name():

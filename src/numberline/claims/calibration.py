@@ -7,7 +7,7 @@
 3. Each is judged as a run's measurement is. `distance` is how far the value is inside its threshold, below zero where
    it is outside. No claim of the paper may fail.
 
-docs/claims.md holds the table (`python -m numberline.claims.calibration`).
+docs/claims.md holds the table (`python scripts/write_pages.py`).
 """
 
 import math
@@ -25,7 +25,7 @@ from numberline.results.formatting import count, number, with_interval
 from numberline.results.language import PAPER
 
 PAGE = Path("docs/claims.md")
-BEGIN, END = "<!-- calibration: python -m numberline.claims.calibration -->", "<!-- end of calibration -->"
+BEGIN, END = "<!-- calibration: python scripts/write_pages.py -->", "<!-- end of calibration -->"
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,3 @@ def page(text: str) -> str:
     """A text with the table between its two marks."""
     before, rest = text.split(BEGIN)
     return f"{before}{BEGIN}\n{markdown()}\n{END}{rest.split(END)[1]}"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

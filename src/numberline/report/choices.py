@@ -1,7 +1,7 @@
 """Where does this differ from the paper, and what was chosen where the paper is silent? One list, choices.toml.
 
 Each entry says what the paper says or leaves open, what is done here, why, where in the code, and which figures and
-tables show it. docs/choices.md (`python -m numberline.report.choices`) and the report's section are made from it.
+tables show it. docs/choices.md (`python scripts/write_pages.py`) and the report's section are made from it.
 """
 
 import tomllib
@@ -68,7 +68,3 @@ def _entry(choice: Choice) -> str:
             f"- **Code**: {code}. **Shown in**: {shown}.",
         ]
     )
-
-
-if __name__ == "__main__":
-    PAGE.write_text(markdown(), encoding="utf-8")

@@ -71,7 +71,7 @@ def counted(findings: Sequence[Finding], view: RunView) -> str:
 
 def decisive(finding: Finding) -> str:
     """The first measurement that made the verdict, in words."""
-    return next(each.words for each in finding.measurements if each.verdict == finding.verdict)
+    return next(each.words for each in finding.measurements if each.verdict == finding.verdict and each.counted)
 
 
 def ledger_rows(findings: Sequence[Finding]) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 Everything comes from the run's folder. A role that was not found, or not looked for, is said so in words.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from numberline.results.folder import RunFolder
 from numberline.results.language import PAPER, Language
 from numberline.results.roles import Role
 from numberline.results.schema import Model
-from numberline.results.table import NotMeasuredError
+from numberline.results.table import NotMeasuredError, Row
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,12 @@ class RunView:
     def spelled(self, name: str) -> str:
         """A role's value as written in a figure: 13, L14.H14, 14 and 15; "not found" where there is none."""
         return spelled(name, self.value(name)) if self.has(name) else "not found"
+
+    def chosen(self, role: str, rows: Sequence[Row]) -> Row:
+        """Of rows about heads the one of the head that plays a role, which other examples chose; else the best one."""
+        site = self.value(role) if self.has(role) else ()
+        own = (row for row in rows if (row["layer"], row["head"]) == site)
+        return next(own, max(rows, key=lambda row: float(row["mean"])))
 
     @property
     def number_layer(self) -> str:

@@ -174,7 +174,7 @@ def _heads(axes: Axes, view: RunView) -> str:
     together, alone, base = (table.where(condition=name) for name in ("with v2", "alone", "v2"))
     baseline = base.one()
     rows = sorted(together, key=lambda row: row["head"])
-    best = max(rows, key=lambda row: row["mean"])
+    best = view.chosen("transport_head", rows)
     shades = [style.COLOURS["v1"] if row is best else style.COLOURS["random"] for row in rows]
     heads = [row["head"] for row in rows]
     axes.bar(heads, [row["mean"] for row in rows], 0.75, color=shades)

@@ -211,7 +211,7 @@ def readout_heads(axes: Axes, view: RunView) -> str:
     result, layer = readout(view)
     table = result.table("heads").where(order="y1>y2>y3", metric=view.recovery.metric)
     whole, rows = table.one(head=-1), sorted((row for row in table if row["head"] >= 0), key=lambda row: row["head"])
-    best = max(rows, key=lambda row: row["mean"])
+    best = view.chosen("readout_head", rows)
     shades = [style.COLOURS["flag"] if row is best else style.COLOURS["random"] for row in rows]
     heads = [row["head"] for row in rows]
     axes.bar(heads, [row["mean"] for row in rows], 0.75, color=shades)
