@@ -1,6 +1,7 @@
 """The run folder: what is stored comes back, what is valid is kept, what was stopped goes on."""
 
 import json
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from numberline.experiments.common.experiment import Context, Experiment, Missin
 from numberline.experiments.registry import EXPERIMENTS, index, select
 from numberline.files import write_whole
 from numberline.results.folder import RunFolder
+from numberline.runs import peak
 from numberline.runs.run import Settings
 from runs_bench import Bench, direction, small_lab
 
@@ -69,6 +71,19 @@ def test_the_folder_says_how_it_was_made(bench, lab, tmp_path):
         name: about[name] for name in ("configuration", "versions", "hardware")
     }
     assert meta["seconds"] == about["experiments"]["demo.second"]["seconds"] >= 0
+    assert meta["peak_bytes"] == about["experiments"]["demo.second"]["peak_bytes"] > 10**8
+
+
+def test_the_peak_of_memory_is_of_one_experiment():
+    cpu = torch.device("cpu")
+    before = peak.largest(cpu)
+    block = torch.ones(before // 4)  # as much again as the process has
+    large = peak.largest(cpu)
+    assert large > 1.5 * before
+    del block
+    peak.reset(cpu)
+    if os.access("/proc/self/clear_refs", os.W_OK):  # elsewhere the peak is that since the process began
+        assert peak.largest(cpu) < 0.8 * large
 
 
 def test_needs_run_first_and_progress_is_told(bench, lab, tmp_path):

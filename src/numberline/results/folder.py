@@ -152,6 +152,7 @@ class RunFolder:
         needs: Mapping[str, str],
         seconds: float,
         made: Made | None = None,
+        peak: int | None = None,
     ) -> Meta:
         """Store a result in place of an earlier one."""
         contents = storage.contents(result)
@@ -162,6 +163,7 @@ class RunFolder:
             needs=dict(needs),
             n=result.n,
             seconds=round(seconds, 3),
+            peak_bytes=peak,
             files={file: storage.sha(content) for file, content in contents.items()},
             made=made,
             tables={name: table.num_rows for name, table in result.tables.items()},

@@ -86,6 +86,7 @@ class Entry(Schema):
     digest: str
     n: int
     seconds: float
+    peak_bytes: int | None = None
 
 
 class Made(Schema):
@@ -122,6 +123,8 @@ class Meta(Schema):
     needs: dict[Id, str]
     n: int
     seconds: float
+    peak_bytes: int | None = None
+    """The most memory of the process, or of its accelerator, while it was computed."""
     files: dict[str, str]
     """Each file's digest, by its place: NAME.parquet and tensors.safetensors beside meta.json, or in subspaces/."""
     made: Made | None = None
@@ -140,7 +143,7 @@ class Meta(Schema):
     @property
     def entry(self) -> Entry:
         """What run.json says of it."""
-        return Entry(digest=self.digest, n=self.n, seconds=self.seconds)
+        return Entry(digest=self.digest, n=self.n, seconds=self.seconds, peak_bytes=self.peak_bytes)
 
 
 Known = TypeVar("Known", bound=Schema)

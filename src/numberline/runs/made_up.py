@@ -32,7 +32,7 @@ class MadeUp(Recording):
     def raw(
         self,
         activation: Activation,
-        layer: int,  # noqa: ARG002
+        layer: int,
         tokens: tuple[int, ...],
         examples: slice = slice(None),
     ) -> Float[Tensor, "examples tokens d"]:
@@ -40,7 +40,7 @@ class MadeUp(Recording):
         rows = len(range(len(self))[examples])
         if not activation.always:
             self.computed(Call(half_of(activation), rows, tokens[-1] + 1 - tokens[0], tokens[0]))
-        return made_up(self.network, activation, rows, len(tokens), self.length)
+        return made_up(self.network, activation, rows, len(tokens), self.length, (layer, *tokens, self.corrupted))
 
     def keeps(self, activation: Activation, layer: int, start: int) -> bool:  # noqa: ARG002  the engine's question
         """What is always kept is."""
@@ -61,11 +61,12 @@ def half_of(activation: Activation) -> Part:
 
 
 def made_up(
-    network: Network, activation: Activation, rows: int, tokens: int, length: int
+    network: Network, activation: Activation, rows: int, tokens: int, length: int, where: tuple[int, ...]
 ) -> Float[Tensor, "rows tokens d"]:
-    """Random numbers of an activation's shape."""
+    """Random numbers of an activation's shape: the same at the same place, so that cases have neurons in common."""
     widths = {"neurons": network.d_mlp, "z": network.n_heads * network.head_dim, "pattern": network.n_heads * length}
-    return torch.rand(rows, tokens, widths.get(activation.name, network.d_model))
+    seeded = torch.Generator().manual_seed(hash(where))  # of numbers: the same in every process
+    return torch.rand(rows, tokens, widths.get(activation.name, network.d_model), generator=seeded)
 
 
 @dataclass

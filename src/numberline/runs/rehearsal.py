@@ -27,6 +27,10 @@ from numberline.runs.costs import Call, Shape, Work
 from numberline.runs.made_up import MadeUp, half_of, made_up
 
 
+def _weighed(values: Tensor) -> Float[Tensor, ""]:
+    return (values * torch.linspace(1, 0, values.shape[-1])).sum()
+
+
 @dataclass(frozen=True, eq=False)
 class RehearsingLab(Lab):
     """Counts what each question would cost."""
@@ -87,7 +91,10 @@ class RehearsingLab(Lab):
         self._hold(kept + min(step, len(prompts)) * each * (stop - prompts.prefix))
         found = zip(sites, wanted, strict=True)
         return [
-            site.part(self.network, made_up(self.network, site.kind.read, len(prompts), len(tokens), length))
+            site.part(
+                self.network,
+                made_up(self.network, site.kind.read, len(prompts), len(tokens), length, (site.layer, *tokens)),
+            )
             for site, tokens in found
         ]
 
@@ -228,16 +235,18 @@ class RehearsingLab(Lab):
                 logits[number, :, 0] = sign * (2.0 + torch.rand(n))
             if grad:
                 every = [edit for edits in conditions for edit in edits]
-                # No neuron matters more than another in any case; fits end in directions of their own.
-                given = [edit.source.sum() for edit in every if isinstance(edit.source, Tensor)]
+                # The same neurons matter in all cases, in every layer; fits end in directions of their own.
+                given = [_weighed(edit.source) for edit in every if isinstance(edit.source, Tensor)]
                 free = [edit.along for edit in every if isinstance(edit.along, Tensor) and edit.along.requires_grad]
                 learned = [(along * torch.randn(along.shape)).sum() for along in free]
-                logits[..., 0] += 0.0 * sum(given) + 1e-3 * sum(learned)
+                logits[..., 0] += 1e-3 * sum(given) + 1e-3 * sum(learned)
         if read.argmax:
             said = self.winner(recording.prompts) if read.logits is None else read.logits[:, 0]
             argmax, margin = said.repeat(count, 1), torch.ones(count, n)
         at = {}
         for site in read.sites:
             values = recording.value(site)
-            at[site] = values + 0.1 * torch.rand(count, *values.shape)
+            at[site] = values + 0.1 * torch.rand(values.shape, generator=torch.Generator().manual_seed(0)).expand(
+                count, *values.shape
+            )
         return Reading(logits, argmax, margin, at)

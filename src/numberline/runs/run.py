@@ -29,7 +29,7 @@ from numberline.results import storage
 from numberline.results.folder import META, RunFolder
 from numberline.results.roles import RunRole
 from numberline.results.schema import FORMAT, About, Configuration, DamagedError, Made, Meta
-from numberline.runs import digests, provenance
+from numberline.runs import digests, peak, provenance
 from numberline.runs.identity import ModelChoice, check_free, configuration
 from numberline.runs.journal import FOLDER, KeptJournal
 from numberline.runs.language import language_of
@@ -165,6 +165,8 @@ class Run:
         context = replace(self.settings.context, needs=needs, progress=watcher.progress)
         digest, chain = wanted[experiment.id], {id: wanted[id] for id in experiment.needs}
         journal = KeptJournal(self._work(experiment.id), self._key(digest), watcher.warned)
+        device = self.lab.memory.device
+        peak.reset(device)
         try:
             result = experiment(replace(self.lab, journal=journal), context)
         except KeyboardInterrupt:
@@ -176,7 +178,7 @@ class Run:
             hardware=provenance.hardware(),
             at=_now(),
         )
-        meta = self.folder.save(experiment.id, result, digest, chain, journal.seconds, made)
+        meta = self.folder.save(experiment.id, result, digest, chain, journal.seconds, made, peak.largest(device))
         journal.close()
         return meta
 

@@ -67,7 +67,8 @@ def measure(lab: Lab, context: Context, layer: int, steps: int = STEPS) -> Resul
     task, sizes = three_numbers(context), context.sizes
     count = context.meter(sum(map(len, FITTED.values())) * steps + 1)
     pairs_of: dict[str, dict[str, Pairs]] = {
-        split: {case: ordered_pairs(lab, context, order, split) for case, order in ORDERS.items()} for split in EXAMPLES
+        split: {case: ordered_pairs(lab, context, order, split, upto=layer) for case, order in ORDERS.items()}
+        for split in EXAMPLES
     }
     operands = torch.tensor(cloud(task, sizes.three_cloud, context.seed))
     places = ("y1", *FITTED)

@@ -91,7 +91,9 @@ def measure(
                 "evaluation": split.evaluation,
                 "fitting": split.fitting[:FITTING],
             }
-            pairs_of = {name: record_pairs(lab, task, arrange(task, hand, order)) for name, hand in hands.items()}
+            pairs_of = {
+                name: record_pairs(lab, task, arrange(task, hand, order), upto=layer) for name, hand in hands.items()
+            }
             flags = {
                 "flag": fit_flags(context, {position: pairs_of["fitting"]}, sites[position], steps, count)[position],
                 "flag_k3": three,

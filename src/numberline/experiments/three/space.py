@@ -164,10 +164,12 @@ def case_pairs(lab: Lab, context: Context, case: str, hand: Hand = "evaluation")
     return ordered_pairs(lab, context, CASE_ORDERS[case], hand)
 
 
-def ordered_pairs(lab: Lab, context: Context, order: Order, hand: Hand = "evaluation") -> CounterfactualPairs:
+def ordered_pairs(
+    lab: Lab, context: Context, order: Order, hand: Hand = "evaluation", upto: int | None = None
+) -> CounterfactualPairs:
     """The recorded examples in any value order, a head group's for instance."""
     split, task = split_of(context), three_numbers(context)
-    return record_pairs(lab, task, arrange(task, split.hand(hand), order))
+    return record_pairs(lab, task, arrange(task, split.hand(hand), order), upto=upto)
 
 
 def spelled(order: Order) -> str:
