@@ -16,6 +16,7 @@ from machine import matmul_peak
 from numberline.engine.loading import wrap
 from numberline.engine.sites import resid
 from numberline.methods import das
+from numberline.methods.pairs import Pairs
 from numberline.models.catalogue import BUILT_IN
 from numberline.runs.costs import Call, Shape
 from numberline.tasks.counterfactuals import perturb, pool
@@ -55,7 +56,7 @@ def main() -> None:
         print(f"{each / total:6.1%} {name}")
 
 
-def operations(config: Any, pairs: das.Pairs, layers: int) -> float:
+def operations(config: Any, pairs: Pairs, layers: int) -> float:
     """Of one step: forward and backward, from the site on."""
     shape, length = Shape.of(config, torch.float32), pairs.corrupted.length
     tokens = length - pairs.positions["y1"]

@@ -22,6 +22,7 @@ from numberline.cli.base import (
     out,
     reading,
 )
+from numberline.cli.plan import announced
 from numberline.cli.screen import Watcher, advance, bar, drawn, load_lab, print_accuracy, print_verdict
 from numberline.seed import SEED
 
@@ -109,6 +110,8 @@ def run(
     if device_map is None:  # else the devices are known when the model is
         check_free(folder, configuration(choice, settings))
     with held(folder.path, wait, err.print):
+        if device_map is None:
+            announced(model, settings, patterns, device, dtype)
         lab = load_lab(model, device, dtype, device_map, revision, trust_remote_code)
         _execute(Run(lab, folder, settings), patterns)
 

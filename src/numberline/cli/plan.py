@@ -1,5 +1,7 @@
 """The command that says what a run will cost."""
 
+import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +13,7 @@ from numberline.seed import SEED
 
 if TYPE_CHECKING:
     from numberline.runs.plan import Plan
+    from numberline.runs.run import Settings
 
 SMALL = 20_000_000
 """A model of fewer parameters runs about as fast as it is planned."""
@@ -51,6 +54,31 @@ def plan(
         )
     print_plan(found)
     out.print(verdict(model, found))
+
+
+def announced(
+    model: str, settings: "Settings", patterns: Sequence[str], device: str | None, dtype: str
+) -> dict[str, float]:
+    """Say how long a run will take, before it begins; gives the seconds of each experiment.
+
+    Nothing is said of a small model, and of one that has no config to plan from.
+    """
+    from numberline.results.formatting import duration, size
+    from numberline.runs.plan import parameters, plan
+
+    try:
+        with quiet_transformers():
+            if parameters(model) < SMALL:
+                return {}
+            found = plan(model, settings, patterns, dtype=dtype, device=device)
+    except Exception as error:
+        logging.getLogger("numberline").debug("no plan: %s", error)
+        return {}
+    out.print(
+        f"It will take about {duration(found.seconds)} and {size(found.peak)} of memory on this machine "
+        f"(numberline plan {model} tells more)"
+    )
+    return {cost.id: cost.seconds for cost in found.costs}
 
 
 def print_plan(plan: "Plan") -> None:

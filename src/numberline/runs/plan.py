@@ -115,6 +115,11 @@ def plan(
     return Plan(tuple(costs), shape, gpu or place, memory)
 
 
+def parameters(model: str) -> int:
+    """How many a model has."""
+    return Shape.of(config_of(model)[0], torch.float32).parameters
+
+
 def config_of(model: str) -> tuple[Any, Any]:
     """A model's config and its tokenizer; a bare config has none, and is planned with the built-in one, as Qwen's."""
     from transformers import AutoConfig, AutoTokenizer

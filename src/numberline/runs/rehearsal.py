@@ -89,14 +89,12 @@ class RehearsingLab(Lab):
         self.work[-1].full_passes(len(prompts), length)
         kept = sum(len(prompts) * len(tokens) * self.shape.width * 4 for tokens in wanted)
         self._hold(kept + min(step, len(prompts)) * each * (stop - prompts.prefix))
-        found = zip(sites, wanted, strict=True)
-        return [
-            site.part(
-                self.network,
-                made_up(self.network, site.kind.read, len(prompts), len(tokens), length, (site.layer, *tokens)),
-            )
-            for site, tokens in found
-        ]
+        found = []
+        for site, tokens in zip(sites, wanted, strict=True):
+            where = site.layer, *tokens
+            values = made_up(self.network, site.kind.read, len(prompts), len(tokens), length, where)
+            found.append(site.part(self.network, values))
+        return found
 
     def sweep(
         self,
