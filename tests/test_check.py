@@ -19,7 +19,8 @@ from numberline.models.catalogue import BUILT_IN
 from numberline.report.page import command, solved_words, write_page
 from numberline.report.page import solved as said_of_solved
 from numberline.report.view import RunView
-from numberline.runs.run import Settings, folder_name
+from numberline.runs.identity import ModelChoice, folder_name
+from numberline.runs.settings import Settings
 from numberline.tasks import QUICK, Task
 from numberline.tasks.ability import Ability, best
 
@@ -116,4 +117,4 @@ def test_the_prompt_is_a_part_of_what_a_run_is(call):
     code, _, err = call(*ask, "paper", "--solved", "--out", str(folder))
     assert code == 2
     assert "prompt few-shot, and this one is" in err
-    assert folder_name("tiny", Settings(prompt="chat", solved=True)) == Path("runs/tiny-chat-solved")
+    assert folder_name(ModelChoice("tiny"), Settings(prompt="chat", solved=True)) == Path("runs/tiny-chat-solved")

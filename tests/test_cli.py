@@ -32,6 +32,7 @@ COMMANDS = [
     "compare",
     "show",
     "verify",
+    "plan",
 ]
 
 

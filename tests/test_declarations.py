@@ -31,7 +31,12 @@ def test_every_figure_and_table_says_what_it_answers_and_where_it_stands():
     places = [spec.place for spec in EXHIBITS.values()]
     assert len(places) == len(set(places)), "two stand at the same place of a section"
     assert [title for title, labels in SECTIONS.items() if not labels] == [Section.BEYOND]
-    assert list(SECTIONS["Behaviour"]) == ["app-behaviour", "app-patch-outcomes", "app-patch-examples"]
+    assert list(SECTIONS["Behaviour"]) == [
+        "app-behaviour",
+        "app-patch-outcomes",
+        "app-patch-examples",
+        "accuracy-pairs",
+    ]
 
 
 def test_every_declared_text_can_be_said_in_a_runs_words():

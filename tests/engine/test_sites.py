@@ -134,7 +134,7 @@ def test_what_a_source_did_not_keep_is_computed_once_and_let_go(qwen_bench: Benc
 
 def test_sources_in_small_waves_are_those_of_one(qwen_bench: Bench, monkeypatch):
     whole = sweep(qwen_bench, qwen_bench.clean, qwen_bench.corrupted)
-    monkeypatch.setattr(type(qwen_bench.lab.memory), "wave", lambda self, tokens: 3)
+    monkeypatch.setattr(type(qwen_bench.lab.memory), "wave", lambda self, *sizes: 3)
     assert qwen_bench.close(sweep(qwen_bench, qwen_bench.clean, qwen_bench.corrupted), whole)
 
 

@@ -25,7 +25,7 @@ SMALL = replace(
     QUICK,
     evaluation=50,
     fitting=16,
-    choosing=0,
+    choosing=16,
     number_cloud=200,
     shared_cloud=300,
     edge_cloud=120,

@@ -242,12 +242,13 @@ def test_a_real_result_is_drawn(tmp_path):
 
     from numberline import load
     from numberline.runs import run as runs
+    from numberline.runs.settings import SIZES
     from numberline.verify.processes import SilentWatcher
 
-    few = replace(runs.SIZES["quick"], operand_prompts=4, operand_counts=(2, 3))
+    few = replace(SIZES["quick"], operand_prompts=4, operand_counts=(2, 3))
     folder = RunFolder(tmp_path / "run")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setitem(runs.SIZES, "quick", few)
+        patched.setitem(SIZES, "quick", few)
         runs.Run(load("tiny"), folder, runs.Settings(size="quick")).execute(["behaviour.operands"], SilentWatcher())
     made = draw_run(folder.path, ("app-behaviour",))
     row = folder.load("behaviour.operands").rows("accuracy")[0]

@@ -63,14 +63,15 @@ COORDINATES = {"v1": 0, "v2": 1, "v2_perp": 1, "c1": 0, "c2": 1}
 @experiment("k2.shared", needs=SPACE)
 def shared(lab: Lab, context: Context) -> Result:
     """Do the two {nouns} meet in one plane at y2's position, and is the plane their sum?"""
-    return measure(lab, context, space_of(lab, context))
+    space = space_of(lab, context)
+    return measure(lab, context, space, angle_rows(lab, context, space))
 
 
-def measure(lab: Lab, context: Context, space: SharedSpace) -> Result:
-    """Geometry and patches, given the directions."""
+def measure(lab: Lab, context: Context, space: SharedSpace, angles: Sequence[Mapping[str, Any]] = ()) -> Result:
+    """Geometry and patches, given the directions and how they lie to each other."""
     geometry = geometry_of(lab, context, space)
     tables = dict(geometry.tables) | patch_rows(lab, context, space).tables("patches")
-    tables |= {"cosines": cosines(space), "angles": angle_rows(lab, context, space)}
+    tables |= {"cosines": cosines(space), "angles": list(angles)}
     return Result.of(tables, context.sizes.evaluation, geometry.tensors)
 
 

@@ -12,7 +12,7 @@ from numberline.results.formatting import count, estimate
     section=Section.BEHAVIOUR,
     order=4,
     needs=("behaviour.pairs",),
-    question="How often is the model right, with two digits and with three?",
+    question="How often is the model right, on every population?",
     paper=("accuracy",),
 )
 def accuracy(view: RunView) -> TableContent:

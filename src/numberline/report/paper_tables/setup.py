@@ -137,7 +137,7 @@ def _left_out(view: RunView) -> Iterator[Setting]:
             f"{count(row['candidates'])} / {count(row['kept'])} / {count(dropped)}", "1,400 / 1,341 / 59",
         )  # fmt: skip
     for id, table_, what, paper in (
-        ("k2.trace", "trace", "two digits", "–"),
+        ("k2.trace", "trace", f"two {view.language.nouns}", "–"),
         ("k2.three_digit", "patches", "three digits", "1 per case"),
         ("k3.trace", "trace", f"three {view.language.nouns}", "–"),
     ):
