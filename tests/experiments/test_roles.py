@@ -179,7 +179,7 @@ def test_roles_on_the_command_line(text, value):
 
 @pytest.mark.parametrize("text", ["number=3", "number_layer", "number_layer=x", "number_layer=1.2", "readout_head=3"])
 def test_roles_that_cannot_be_read(text):
-    with pytest.raises(NumberlineError, match=r"choose from|write a"):
+    with pytest.raises(NumberlineError, match=r"did you mean|choose from|write a"):
         roles.parse(text)
 
 

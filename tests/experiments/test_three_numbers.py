@@ -128,7 +128,7 @@ def test_only_quadruples_solved_in_all_four_orders_are_used():
     lab, task = tiny(), three_numbers(Context())
     (row,) = result("tiny", "k3.trace").rows("population")
     mask = torch.tensor(result("tiny", "k3.trace").tensors["solved"]).bool()
-    assert (row["candidates"], row["used"], row["evaluation"]) == (70, 41, 25)
+    assert (row["candidates"], row["used"], row["evaluation"], row["choosing"]) == (82, 41, 25, 16)
     assert row["kept"] == int(mask.sum())
     tuples = candidates(task, sizes=FEW)
     for order in VALUE_ORDERS:
@@ -147,9 +147,9 @@ def test_only_quadruples_solved_in_all_four_orders_are_used():
 
 
 def test_a_model_that_solves_too_few_has_no_three_number_analysis(monkeypatch):
-    monkeypatch.setattr(k3_trace, "solved", lambda *_: torch.arange(70) < needed(FEW) - 1)
+    monkeypatch.setattr(k3_trace, "solved", lambda *_: torch.arange(90) < needed(FEW) - 1)
     found = k3_trace.trace(tiny(), Context(FEW, needs={"k2.trace": result("tiny", "k2.trace")}))
-    assert "solves 65 of 70 quadruples" in found.missing
+    assert f"solves {needed(FEW) - 1} of 90 quadruples" in found.missing
     with pytest.raises(MissingError, match="is missing: the model solves"):
         split_of(Context(FEW, needs={"k3.trace": found}))
 
@@ -191,7 +191,7 @@ def test_the_true_directions_carry_their_numbers_and_no_others():
     pairs_of = {(case, kind): case_pairs(lab, context, case, kind) for case in CASE_ORDERS for kind in EXAMPLES}
     patches = {name: [patch] for name, patch in space.patches.items()}
     patches["pair_plane"] = [pair_space().patches["plane"]]
-    rows = k3_directions.patch_rows(lab, patches, pairs_of, lambda _: None)
+    rows = k3_directions.patch_scores(lab, patches, pairs_of, lambda _: None).rows
     where = {row["condition"]: row["position"] for row in rows}
     assert {name: where[name] for name in ("u1", "u2", "w1", "v1", "span", "span_y2", "v1_v2_v3")} == {
         "u1": "y1", "u2": "y2", "w1": "y2", "v1": "y3", "span": "y3", "span_y2": "y2", "v1_v2_v3": "y3",
