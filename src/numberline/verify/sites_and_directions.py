@@ -150,7 +150,7 @@ def components(blind: BlindRun) -> list[Check]:
         is_decoy = decoy_share(pc1, blind.truth) > 0.5
         method = chosen_method(blind, id, tensor)
         if is_decoy:
-            reported = method == "DAS"
+            reported = method == "slope"
             words = "PC1 is a decoy, and " + ("reported as not causal" if reported else "used all the same")
             checks.append(Check("PCA", title, words, "reported as not causal", reported))
         else:
@@ -160,7 +160,7 @@ def components(blind: BlindRun) -> list[Check]:
 
 
 def chosen_method(blind: BlindRun, id: str, tensor: str) -> str:
-    """How the run says that it obtained a direction: "PCA" or "DAS"."""
+    """How the run says that it obtained a direction: "PCA" or "slope"."""
     rows = blind.rows(id, "v2") if id == "k2.number" else blind.rows(id, "fits", direction=tensor)
     return str(rows[0]["method"]) if rows else ""
 

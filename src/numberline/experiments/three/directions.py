@@ -4,8 +4,8 @@
    component rises with it over the 1,500-prompt cloud:
    - u1, u2 by DAS in the residual leaving the number layer, at y1 and at y2; w1, the same at y2 for y1; w2 is u2;
    - v1, v2 by DAS in the contributions of the two transport heads, at y3;
-   - v3, the first principal component of the residual leaving the number layer at y3; learned as the others where that
-     one does not move the answer (the rule of two/number.py), which the table `fits` says.
+   - v3, the first principal component of the residual leaving the number layer at y3, or the slope of the states on y3
+     where that one does not do what y3 does (common/own_number.py), which the table `fits` says.
    A fit that is stuck is made again from the mean difference (das.fit_with_restart), which `fits` says: in case y1,
    which acts through two flags, random starts may end on a plateau. The paper has one start.
 2. Components along each per value of its number, the fit p·log y + q, and how monotone the means are (their rank
@@ -19,8 +19,8 @@
    says that y1 and y2 are compared there as two numbers are.
 
 Tables
-- `fits`: direction, carries (the number, and the case it was fitted in), position, site, method ("DAS", "PCA"),
-  first_loss, last_loss (DAS), why.
+- `fits`: direction, carries (the number, and the case it was fitted in), position, site, method ("DAS"; v3: "PCA" or
+  "slope"), first_loss, last_loss (DAS), why.
 - `patches`: case, condition, position, examples, draws, spread, metric (iia, pr, pooled), mean, se, n, lo, hi,
   near_ties, nonpositive. Conditions: the names in three/space.py; "random_u1" … "random_w1", "random_span",
   "random_span_y2"; "pair_v1", "pair_v2", "pair_v1_v2", "pair_plane" (the two-number patches of patches.py).
@@ -47,8 +47,8 @@ from numberline.engine.subspace import Subspace
 from numberline.experiments.common import roles
 from numberline.experiments.common.directions import EXAMPLES, Cloud, Place, Rows, cosines, monotone
 from numberline.experiments.common.experiment import Context, MissingError, Result, experiment
+from numberline.experiments.common.own_number import own_number
 from numberline.experiments.three.space import DIRECTIONS, ThreeSpace, case_pairs, places, three_numbers
-from numberline.experiments.two.number import component_or_learned
 from numberline.experiments.two.patches import RANDOM_DRAWS, SPACE, Patch, space_of, swapping
 from numberline.experiments.two.transport import output_space, random_inside, share_inside
 from numberline.methods import clouds, das
@@ -86,7 +86,7 @@ def directions(lab: Lab, context: Context) -> Result:
     count = context.meter(
         learned * das.STEPS * sizes.fitting + len(CASE_ORDERS) * tried * (sizes.evaluation + sizes.fitting)
     )
-    fitted, fits, losses = fit_all(context, found, seen, pairs_of, count)
+    fitted, fits, losses = fit_all(context, found, seen, pairs_of, case_pairs(lab, context, "y3", "choosing"), count)
     space = ThreeSpace(number_layer, heads[0], heads[1], **{name: x.basis[:, 0] for name, x in fitted.items()})
     outputs = {name: output_space(lab, role.layer, role.head) for name, role in carriers.items()}
     drawn = controls(context, found, space, outputs)
@@ -154,6 +154,7 @@ def fit_all(
     found: Mapping[str, Place],
     seen: Mapping[str, Cloud],
     pairs_of: CasePairs,
+    choosing: Pairs,
     count: Callable[[int], None],
 ) -> tuple[dict[str, Subspace], Rows, torch.Tensor]:
     """Every direction, the rows of `fits`, and the losses of those that were learned."""
@@ -164,7 +165,7 @@ def fit_all(
         fitting = pairs_of[place.operand, "fitting"]
         row = {"direction": name, "carries": place.operand, "position": place.site.position, "site": str(place.site)}
         if name == "v3":
-            fitted[name], choice = component_or_learned(context, seen[name], place.site, fitting)
+            fitted[name], choice = own_number(context, seen[name], place.site, choosing)
             learned = {"first_loss": None, "last_loss": None}
             rows.append({**row, "method": choice["method"], **learned, "why": choice["why"]})
             continue

@@ -3,10 +3,8 @@
 1. u: DAS at resid(number_layer).at("y1") on 128 fitting examples, y1 perturbed; again from a second initialisation.
    Signed so that its component rises with y1 over the 2,000-prompt cloud.
 2. Principal components of that cloud at y1's and at y2's position, mean-centred and unscaled. v2 is the first one at
-   y2, signed so that its component rises with y2. The paper learns a direction "whenever the principal components are
-   not causally relevant", without saying when that is; here: when on the fitting examples, y2 perturbed, PC1 has less
-   than half the pooled recovery of the full-rank patch. Then v2 is learned, by DAS at that site in that case, and the
-   table `v2` says so.
+   y2, signed so that its component rises with y2; where that does not do what y2 does, it is the slope of the states on
+   y2 (common/own_number.py). The table `v2` says which, on the evidence of examples of the hand `choosing`.
 3. Patches at y1 (y1 perturbed): full rank, u, u of the second initialisation, PC1, and random directions (5 draws).
    Patches at y2 (y2 perturbed): full rank, v2, PC1, random directions. On the evaluation and on the fitting examples.
    And how many examples a fit needs: u_16 is u learned on the first 16 of them, scored on those and held out. (The
@@ -19,7 +17,8 @@ Tables
   "fitting"), draws, spread (standard deviation over draws), metric, mean, se, n, lo, hi, near_ties, nonpositive.
 - `patches_scored`: case, position, condition, draw, examples, example, pld, clean, corrupted (PLDs), hit: each example.
 - `layout`: position ("y1.first", "y1", …, "last"), token: where they are in every prompt.
-- `v2`: method ("PCA", "DAS"), pc1, full (pooled recoveries on the fitting examples), why.
+- `v2`: method ("PCA", "slope"), pc1, slope, full (pooled recoveries on the examples that choose), share (of the full
+  one), relevant, why.
 - `stability`: initialisation, seed, cosine (absolute, with the first), first_loss, last_loss, iia, fitting_iia.
 - `components`: position, direction ("u", "pc1", "pc2", "pc3", "v2"), value, mean, se, n, lo, hi, standardized.
 - `log_fits`: position, direction, p, q, r2; `linear_fits` (p·y + q) where the concept's scale is linear.
@@ -40,19 +39,16 @@ from typing import Any
 
 import torch
 
-from numberline.engine.edits import swap
 from numberline.engine.lab import Lab
-from numberline.engine.sites import Site, resid
-from numberline.engine.subspace import Subspace
-from numberline.experiments.common import role_rules, roles
+from numberline.engine.sites import resid
+from numberline.experiments.common import roles
 from numberline.experiments.common.directions import EXAMPLES, Cloud, Place, Rows, along, cosines, monotone
 from numberline.experiments.common.examples import case_pairs
 from numberline.experiments.common.experiment import Context, Result, experiment
+from numberline.experiments.common.own_number import own_number
 from numberline.experiments.two.patches import RANDOM_DRAWS
 from numberline.methods import clouds, das
 from numberline.methods.draws import Scoreboard
-from numberline.methods.pairs import Pairs
-from numberline.methods.scores import score
 from numberline.tasks.counterfactuals import Hand
 from numberline.tasks.layout import encode
 from numberline.tasks.pairs import CounterfactualPairs
@@ -61,8 +57,6 @@ from numberline.tasks.task import Task
 
 FEW = 16
 """Examples of the fit that shows how many are too few."""
-RELEVANT = 0.5
-"""The share of the full-rank patch's recovery from which on a principal component is causally relevant."""
 
 
 @experiment("k2.number", needs=("k2.trace",))
@@ -101,7 +95,8 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
         patience=context.sizes.patience,
     )
     u, u_second = (one.signed(fit.subspace) for fit in fits)
-    v2, choice = component_or_learned(context, two, second.site, pairs_of["y2", "fitting"])
+    choosing = case_pairs(lab, context, task, "y2", "choosing", upto=layer)
+    v2, choice = own_number(context, two, second.site, choosing)
     random = das.random_subspaces(lab.network.d_model, 1, RANDOM_DRAWS, context.seed)
     tried = {
         "y1": {"full": None, "u": u, "u_second": u_second, "pc1": one.component(1), "random": random},
@@ -147,19 +142,6 @@ def analyse(lab: Lab, context: Context, task: Task, layer: int, width: int = 1, 
         },
         subspaces={f"u{suffix}": u, f"u_second{suffix}": u_second, f"v2{suffix}": v2},
     )
-
-
-def component_or_learned(context: Context, seen: Cloud, site: Site, fitting: Pairs) -> tuple[Subspace, dict[str, Any]]:
-    """The first principal component where it moves the answer, else a learned direction; and why."""
-    pc1 = seen.component(1)
-    scores = score(fitting, [[swap(site, fitting.clean)], [swap(site, fitting.clean, pc1)]])
-    full, first = scores.pooled(0).mean, scores.pooled(1).mean
-    found = f"PC1 recovers {first:.2f} on the fitting examples, the full-rank patch {full:.2f}"
-    if first >= max(RELEVANT * full, role_rules.LEAST):
-        return pc1, {"method": "PCA", "pc1": first, "full": full, "why": found}
-    (fit,) = das.fit_with_restart([fitting], site, context.seed, patience=context.sizes.patience)
-    why = f"{found}: not relevant; learned{fit.remark}"
-    return seen.signed(fit.subspace), {"method": "DAS", "pc1": first, "full": full, "why": why}
 
 
 def _stability(number: int, fit: das.Fit, first: das.Fit, patches: Rows) -> dict[str, Any]:

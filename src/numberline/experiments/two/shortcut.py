@@ -1,6 +1,4 @@
-"""Why is v2 a principal component and not learned? The direction that DAS finds at y2, against v2.
-
-(Where the first principal component does not move the answer, k2.number has learned v2: then the two are one.)
+"""Why is v2 not learned? The direction that DAS finds at y2, against v2.
 
 1. A rank-one direction by DAS at resid(number_layer).at("y2") on the fitting examples, y2 perturbed.
 2. Components along it and along v2 over the 2,000-prompt cloud, by value of y2 and by which number is larger. If the

@@ -10,6 +10,8 @@ from numberline.results.table import NotMeasuredError
 FLAG = "comparison flag"
 SAME = {"w2": "u2"}
 """Directions that are another one's fit."""
+SAID = {"PCA": "first principal component", "slope": "slope of the means by value"}
+"""How the table `v2` says that a token's own number was found, in words."""
 NUMBERS = (
     # operands, direction, position, role of the site, result, the case in which it is fitted
     (2, "u", "y1", "number_layer", "k2.number", "y1"),
@@ -60,14 +62,14 @@ def directions(view: RunView) -> TableContent:
 
 
 def _obtained(view: RunView, id: str, name: str, case: str, position: str) -> str:
-    """By PCA or by DAS: v2 of two numbers and v3 of three are principal components where those move the answer."""
+    """By DAS; v2 of two numbers and v3 of three are principal components where those move the answer."""
     table = {("k2.number", "v2"): "v2", ("k3.directions", "v3"): "fits"}.get((id, name))
     if table is not None:
         try:
             rows = view.run.result(id).table(table)
             found = rows.rows[0] if table == "v2" else rows.one(direction=name)
-            if found["method"] == "PCA":
-                return "first principal component"
+            if found["method"] in SAID:
+                return SAID[found["method"]]
         except NotMeasuredError:
             return "first principal component"
     subspace = (f"flag_{position}_{case}" if id == "k3.flags" else f"flag_{case}") if name == FLAG else name
