@@ -18,7 +18,7 @@ export OMP_WAIT_POLICY ?= passive
 export GOMP_SPINCOUNT ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint gallery bench train browser install
+.PHONY: help run test lint gallery kills bench train browser install
 
 help: ## list what can be made
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 16
@@ -44,6 +44,9 @@ lint: $(VENV)/.stamp-test ## ruff and strict type checking
 
 gallery: $(VENV)/.stamp-run ## make the gallery of the documentation again from runs/tiny (after `make run`)
 	$(BIN)/python docs/gallery.py runs/tiny
+
+kills: $(VENV)/.stamp-run ## kill a run a hundred times and compare what it ends with (about ten minutes)
+	$(BIN)/python scripts/kills.py --kills 100
 
 bench: $(VENV)/.stamp-test ## measure the engine's speed against other tools
 	$(BIN)/python benchmarks/run.py

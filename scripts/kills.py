@@ -1,9 +1,9 @@
 """Does a run that is killed end with the same numbers? usage: python scripts/kills.py [--kills 100] [--only PATTERN …]
 
 1. A run of some experiments on `tiny`, in a process of its own, undisturbed: what it leaves is the standard.
-2. The same run in another folder, in a process that is killed (SIGKILL) after a random while; again, and again, each
-   going on from what the one before left, until one comes to its end. Then that folder must be the standard's, bit for
-   bit (scripts/compare_runs.py), with nothing left over.
+2. The same run in another folder, in a process that is killed (SIGKILL) after a random time of work; again, and again,
+   each going on from what the one before left, until one comes to its end. Then that folder must be the standard's, bit
+   for bit (scripts/compare_runs.py), with nothing left over.
 3. The next folder, until there were so many kills.
 
 Pieces of work are written every few hundredths of a second here, so that most kills fall between two of them or into
@@ -22,6 +22,7 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
+import psutil
 import torch
 
 from compare_runs import differences
@@ -31,8 +32,8 @@ from numberline.results.folder import RunFolder
 from numberline.runs.run import Run, Settings
 from numberline.verify.processes import SilentWatcher
 
-ONLY = ("k2.trace", "k2.probes", "k2.number", "k2.heads", "k2.freeze", "k2.neurons", "k2.connectivity")
-"""Sweeps, probes, fits, attribution and reads of many sites; the longest that are still short."""
+ONLY = ("k2.trace", "k2.probes", "k2.number", "k2.heads", "k2.neurons")
+"""Sweeps, probes, fits and attribution, with what they need: half a minute of work."""
 EVERY = "0.03"
 
 
@@ -60,18 +61,22 @@ def begin(lab: Lab, path: Path, only: list[str], size: str) -> int:
 
 
 def ended(process: int, patience: float) -> bool:
-    """Whether a process comes to its end before it is killed."""
-    until = time.monotonic() + patience
-    while time.monotonic() < until:
-        found, status = os.waitpid(process, os.WNOHANG)
-        if found:
-            if status:
-                sys.exit(f"the run failed (status {status}): see above")
+    """Whether a process comes to its end before it has worked for so many seconds, and is killed."""
+    worked = psutil.Process(process)
+    while sum(worked.cpu_times()[:2]) < patience:
+        if waited(process, os.WNOHANG):
             return True
         time.sleep(0.002)
     os.kill(process, signal.SIGKILL)
-    _, status = os.waitpid(process, 0)
-    return not (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)
+    return waited(process)
+
+
+def waited(process: int, how: int = 0) -> bool:
+    """Whether a process has come to its end; refuses any other end than that, or ours."""
+    found, status = os.waitpid(process, how)
+    if found and status and not (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL):
+        sys.exit(f"the run failed (status {status}): see above")
+    return bool(found) and not status
 
 
 def moment(path: Path) -> str:
@@ -79,6 +84,11 @@ def moment(path: Path) -> str:
     if any(path.glob("work/*/*.safetensors")):
         return "within an experiment of which a part was kept"
     return "between experiments, or early in one"
+
+
+def all_work() -> float:
+    """Seconds that all processes worked so far."""
+    return sum(os.times()[2:4])
 
 
 def leftovers(path: Path, standard: Path) -> set[str]:
@@ -93,6 +103,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--only", action="append", help="an experiment's id, or a pattern; repeatable")
     parser.add_argument("--size", default="quick")
+    parser.add_argument("--share", type=float, default=0.25, help="of a run, that a process may do before it is killed")
     parser.add_argument("--seed", type=int, default=52)
     asked = parser.parse_args()
     torch.set_num_threads(1)  # threads do not survive a fork
@@ -100,26 +111,26 @@ def main() -> None:
     lab, only, chance = load("tiny", "cpu"), asked.only or list(ONLY), random.Random(asked.seed)
     Run(lab, RunFolder(""), Settings(asked.size)).digests()  # every source file is parsed once, here
     with tempfile.TemporaryDirectory() as place:
-        standard, start = Path(place) / "standard", time.monotonic()
-        assert ended(begin(lab, standard, only, asked.size), float("inf"))
-        alone = time.monotonic() - start
+        standard = Path(place) / "standard"
+        assert waited(begin(lab, standard, only, asked.size))
+        alone = all_work()
         kills, runs, where = 0, 0, Counter[str]()
-        start = time.monotonic()
         while kills < asked.kills:
-            path = Path(place) / f"run{runs}"
-            while not ended(begin(lab, path, only, asked.size), chance.uniform(0, 0.5) * alone):
+            path, patience = Path(place) / f"run{runs}", asked.share * alone
+            while not ended(begin(lab, path, only, asked.size), chance.uniform(0, patience)):
                 kills += 1
                 where[moment(path)] += 1
+                patience *= 1.05  # whatever the longest piece of work takes, it is done in the end
             found = [f"{each.place}: {each.what}" for each in differences(standard, path)]
             found += [f"{name}: only in one of the folders" for name in leftovers(path, standard)]
             if found:
                 sys.exit("\n".join([*found, f"after {kills} kills a run was not the standard's"]))
             runs += 1
             shutil.rmtree(path)
-        spent = time.monotonic() - start
+        spent = all_work() - alone
     print(f"{kills} kills in {runs} runs of {', '.join(only)}; {runs} of {runs} identical to one that was not killed")
     print("; ".join(f"{count} {what}" for what, count in where.most_common()))
-    print(f"{alone:.1f} s undisturbed; {(spent - runs * alone) / kills:.2f} s more for each kill")
+    print(f"{alone:.1f} s of work undisturbed; {(spent - runs * alone) / kills:.2f} s more for each kill")
 
 
 if __name__ == "__main__":
