@@ -22,6 +22,8 @@ from numberline.cli.base import (
     out,
     reading,
 )
+from numberline.cli.forecast import Forecast
+from numberline.cli.log import LogWatcher
 from numberline.cli.plan import announced
 from numberline.cli.screen import Watcher, advance, bar, drawn, load_lab, print_accuracy, print_verdict
 from numberline.seed import SEED
@@ -130,10 +132,12 @@ def experiments() -> None:
 
 
 def _execute(run: "Run", patterns: list[str]) -> None:
+    from numberline.experiments.registry import select
     from numberline.runs.language import language_of
 
-    with bar() as progress:
-        watcher = Watcher(progress, language_of(run.settings.concept))
+    ids, kind = [each.id for each in select(patterns, run.experiments)], Watcher if err.is_terminal else LogWatcher
+    forecast = Forecast.of(ids, kept=[id for id in ids if run.folder.has(id)])
+    with bar() as progress, kind(progress, language_of(run.settings.concept), forecast) as watcher:
         try:
             done = run.execute(patterns, watcher)
         except KeyboardInterrupt:

@@ -1,14 +1,17 @@
 """What a command shows while it works: a bar, a line for each experiment, tables of accuracy, the verdict."""
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from numberline.cli.base import err, out
+from numberline.cli.forecast import Forecast, spoken
 
 if TYPE_CHECKING:
     from numberline.claims import Finding
@@ -20,23 +23,44 @@ if TYPE_CHECKING:
 
 
 class Watcher:
-    """Shows how a run goes on."""
+    """Shows how a run goes on: a bar for the experiment under way, with the time that is left of it and of all."""
 
-    def __init__(self, progress: Progress, language: "Language | None" = None) -> None:
+    def __init__(
+        self, progress: Progress, language: "Language | None" = None, forecast: Forecast | None = None
+    ) -> None:
         from numberline.results.language import PAPER
 
-        self.bar, self.language = progress, language or PAPER
-        self.task = progress.add_task("", total=None)
+        self.bar, self.language, self.forecast = progress, language or PAPER, forecast or Forecast.of(())
+        self.task = progress.add_task("", total=None, rest="")
         self.count = 0
         self.fresh: list[str] = []
+        self.under_way, self.since, self.fraction = "", 0.0, 0.0
+        self.found: dict[str, str] = {}
+        """The roles so far, with their values."""
+
+    def __enter__(self) -> "Watcher":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Nothing more is shown."""
 
     def started(self, experiment: "Experiment") -> None:
         """A new bar."""
+        self.under_way, self.since, self.fraction = experiment.id, time.monotonic(), 0.0
         self.bar.reset(self.task, description=experiment.id, total=None)
 
     def progress(self, done: int, total: int) -> None:
         """The bar grows."""
-        self.bar.update(self.task, completed=done, total=total)
+        self.fraction = done / total if total else 0.0
+        self.bar.update(self.task, completed=done, total=total, rest=f"all in {spoken(self.left)}")
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until the run is done, as far as one can tell."""
+        return self.forecast.left(self.under_way, self.fraction, time.monotonic() - self.since)
 
     def finished(self, experiment: "Experiment", meta: "Meta", kept: bool) -> None:
         """A line that stays."""
@@ -46,17 +70,27 @@ class Watcher:
         self.bar.console.print(line, no_wrap=True, overflow="ellipsis")
         self.count += 1
         self.fresh += [] if kept else [experiment.id]
+        self.forecast.finish(experiment.id, None if kept else time.monotonic() - self.since)
+        self.found |= {role.name: ".".join(map(str, role.value)) for role in meta.roles if role.found}
 
     def warned(self, sentence: str) -> None:
         """A line that stays."""
         self.bar.console.print(f"! {sentence}", markup=False)
 
 
+class RestColumn(ProgressColumn):
+    """The time that is left of all, where a row has it."""
+
+    def render(self, task: Task) -> Text:
+        """As text."""
+        return Text(task.fields.get("rest", ""))
+
+
 def bar() -> Progress:
     """A bar that is gone when the work is done, and is not there at all where nobody looks."""
     return Progress(
-        TextColumn("{task.description:24}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn(), console=err,
-        transient=True, disable=not err.is_terminal,
+        TextColumn("{task.description:24}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
+        RestColumn(), console=err, transient=True, disable=not err.is_terminal,
     )  # fmt: skip
 
 

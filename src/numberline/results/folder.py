@@ -112,6 +112,13 @@ class RunFolder:
             self._results[id] = (meta, self._stored(meta))
         return self._results[id][1]
 
+    def has(self, id: str) -> bool:
+        """Whether there is such a result, as far as one can tell at a glance."""
+        try:
+            return self.find(id) is not None
+        except NumberlineError:
+            return False
+
     def load(self, id: str) -> Result:
         """The same, where it must be there."""
         found = self.find(id)
