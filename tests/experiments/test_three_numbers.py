@@ -32,7 +32,7 @@ from numberline.methods.pca import principal_components
 from numberline.tasks.counterfactuals import CASE_ORDERS, VALUE_ORDERS, arrange, candidates, needed
 from numberline.tasks.solved import names_winner
 
-FEW = replace(SMALL, evaluation=25, fitting=16, candidates=70, three_cloud=150)
+FEW = replace(SMALL, evaluation=25, fitting=16, candidates=84, three_cloud=150)
 STEPS = 30
 IDS = {
     experiment.id: experiment
@@ -128,7 +128,7 @@ def test_only_quadruples_solved_in_all_four_orders_are_used():
     lab, task = tiny(), three_numbers(Context())
     (row,) = result("tiny", "k3.trace").rows("population")
     mask = torch.tensor(result("tiny", "k3.trace").tensors["solved"]).bool()
-    assert (row["candidates"], row["used"], row["evaluation"], row["choosing"]) == (82, 41, 25, 16)
+    assert (row["candidates"], row["used"], row["evaluation"], row["choosing"]) == (84, 41, 25, 16)
     assert row["kept"] == int(mask.sum())
     tuples = candidates(task, sizes=FEW)
     for order in VALUE_ORDERS:
