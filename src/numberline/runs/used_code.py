@@ -6,15 +6,18 @@
 2. A function of a notebook has no file. It uses its own source (its bytecode, where Python keeps no source), and what
    it names in the notebook: other functions and classes in the same way, values as they are now, and the files of what
    was imported.
-3. A file is parsed once in a process, until it changes.
+3. A declaration in a TOML file is what it says, in any layout, and uses what reads it.
+4. A file is parsed once in a process, until it changes.
 """
 
 import ast
 import hashlib
 import inspect
+import json
 import re
 import sysconfig
 import textwrap
+import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -62,6 +65,9 @@ class Module:
 @cache
 def parsed(file: Path, stamp: tuple[int, int]) -> Module:  # noqa: ARG001 (a file that changed is parsed again)
     """A source file."""
+    if file.suffix == ".toml":
+        said = json.dumps(tomllib.loads(file.read_text(encoding="utf-8")), sort_keys=True, default=str)
+        return Module(sha(said), (PACKAGE / "tasks/declaration.py",))
     tree = ast.parse(file.read_bytes())
     beside = () if file.is_relative_to(PACKAGE) else (file.parent,)
     return Module(sha(plain(tree)), tuple(dict.fromkeys(_imports(tree, beside))))

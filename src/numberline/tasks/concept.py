@@ -179,19 +179,24 @@ class Concept:
         return other.variant.chat, *((other.sentence(listed), other.examples(listed)) for listed in (False, True))
 
 
-def first_of(spellings: Sequence[str], text: str) -> int | None:
-    """The place of the word that a text names first; "forty-two" is not read as "forty"."""
-    listed = "|".join(re.escape(word) for word in sorted(spellings, key=len, reverse=True))
+def first_of(spellings: Sequence[Sequence[str]], text: str) -> int | None:
+    """The place of the value that a text names first, in any spelling; "forty-two" is not read as "forty"."""
+    places = {word: place for place, words in enumerate(spellings) for word in words}
+    listed = "|".join(re.escape(word) for word in sorted(places, key=len, reverse=True))
     found = re.search(rf"(?<!\w)({listed})(?!\w)", text)
-    return list(spellings).index(found.group(1)) if found else None
+    return places[found.group(1)] if found else None
 
 
 def ordered(
-    name: str, spellings: Sequence[str], pair: Sentence, several: Sentence, words: Words, **more: Any
+    name: str, spellings: Sequence[str | Sequence[str]], pair: Sentence, several: Sentence, words: Words, **more: Any
 ) -> Concept:
-    """A concept whose values are listed, from the least to the greatest."""
-    listed = tuple(spellings)
+    """A concept whose values are listed, from the least to the greatest.
+
+    A value that has several spellings is written as the first, and read in any.
+    """
+    listed = tuple((word,) if isinstance(word, str) else tuple(word) for word in spellings)
+    written = tuple(first for first, *_ in listed)
     return Concept(
-        name, range(len(listed)), listed.__getitem__, partial(first_of, listed), pair, several, words,
+        name, range(len(listed)), written.__getitem__, partial(first_of, listed), pair, several, words,
         **{"axis": words.noun, **more},
     )  # fmt: skip

@@ -1,6 +1,7 @@
 """Which concepts are there? Those declared in the modules of tasks/concepts/, and those in a file of the user's.
 
-A task is named by its concept (`--task min`), or by the Python file that declares one (`--task mine.py`).
+A task is named by its concept (`--task min`), or by the file that declares one: data (`--task mine.toml`, read by
+`tasks/declaration.py`), or a program (`--task mine.py`).
 """
 
 import importlib.util
@@ -9,8 +10,9 @@ from pathlib import Path
 from types import ModuleType
 
 from numberline.discovery import by_name, held, modules
-from numberline.errors import NumberlineError
+from numberline.errors import NumberlineError, nearest
 from numberline.tasks.concept import Concept
+from numberline.tasks.declaration import read_concept
 
 PACKAGE = "numberline.tasks.concepts"
 
@@ -38,10 +40,12 @@ def source_of(task: str) -> Path:
 
 def _declared_in(path: Path) -> Concept:
     """The one concept of a user's file."""
+    if path.suffix == ".toml":
+        return read_concept(path)
     if path.suffix != ".py":
         raise NumberlineError(
-            f"there is no task {str(path)!r}: choose from {', '.join(built_in())}, or give a Python file that declares "
-            "one"
+            f"there is no task {str(path)!r}, and it is no TOML or Python file that declares one: "
+            f"{nearest(str(path), built_in())}"
         )
     found = held(Concept, _executed(path))
     if len(found) != 1:
