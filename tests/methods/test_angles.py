@@ -31,7 +31,7 @@ def test_every_resample_has_its_own_component():
     x, numbers = cloud(40)
     weights = (resamples(40) * 40).round().long()
     beside = [axis(0, 0, 1), axis(1, 1)]
-    plain, of_means = again(x, beside), again(x, beside, numbers)
+    plain, slopes = again(x, beside), again(x, beside, numbers, numbers.log())
     # 20 components and the directions beside span most of it; the rest is the square of a small angle.
     for i in range(5):
         sample = x.repeat_interleave(weights[i], 0)
@@ -41,9 +41,11 @@ def test_every_resample_has_its_own_component():
             assert float((plain[i] @ direction.double()).abs()) == pytest.approx(
                 float((first @ direction.double()).abs()), abs=0.02
             )
-        held = groups(numbers.repeat_interleave(weights[i]))[1]
-        first = principal_components(group_means(sample, held)).directions[:, 0].double()
-        assert float((of_means[i] @ first).abs()) == pytest.approx(1.0, abs=5e-3)
+        drawn = numbers.repeat_interleave(weights[i])
+        values, held = groups(drawn)
+        scale = values.double().log()
+        slope = (scale - scale.mean()) @ group_means(sample, held).double()
+        assert float(slopes[i] @ slope / slope.norm()) == pytest.approx(1.0, abs=0.02)
 
 
 def test_prompts_that_belong_together_are_drawn_together():

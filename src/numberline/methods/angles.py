@@ -1,8 +1,8 @@
 """How sure is the angle between two directions? Cosines with intervals, and what chance would give.
 
-1. A direction that is a cloud's first principal component (or that of its means by value) depends on the prompts of the
-   cloud. They are drawn again, the ones that belong together (a pair in both orders) together, and the component is
-   found again, in the space of the leading components and of the directions that it is compared with: what lies outside
+1. A direction that is a cloud's first principal component (or the slope of its means by value) depends on the prompts
+   of the cloud. They are drawn again, the ones that belong together (a pair in both orders) together, and the direction
+   is found again, in the space of the leading components and of the directions that it is compared with: what lies outside
    changes a cosine with them by the square of a small angle only.
 2. A learned direction has no such sample: it is fitted once, on all fitting examples. Where it was fitted from several
    starts, each resample takes one of them. So an interval covers the prompts of the cloud and the starts, and not other
@@ -31,9 +31,11 @@ def again(
     x: Float[Tensor, "n d"],
     beside: Sequence[Direction],
     numbers: Int[Tensor, " n"] | None = None,
+    scale: Float[Tensor, " n"] | None = None,
     together: int = 1,
 ) -> Drawn:
-    """The first component of a cloud (with numbers: of its means by value), found again in every resample.
+    """The first component of a cloud, found again in every resample; with numbers the slope of its means by value on
+    their place on a scale.
 
     `beside` are the directions that it will be compared with; `together` prompts are drawn as one.
     """
@@ -41,7 +43,7 @@ def again(
     frame = torch.linalg.qr(torch.cat([leading.directions.double(), torch.stack(list(beside), 1).double()], 1))[0]
     inside = (x.double() - leading.mean.double()) @ frame
     weights = resamples(len(x) // together).repeat_interleave(together, 1) / together
-    if numbers is None:
+    if numbers is None or scale is None:
         # Weighted means of all products of two coordinates, for all resamples at once.
         products = (inside[:, :, None] * inside[:, None]).flatten(1)
         mean, spread = weights @ inside, (weights @ products).unflatten(1, (frame.shape[1], -1))
@@ -49,10 +51,11 @@ def again(
     member = torch.nn.functional.one_hot(groups(numbers)[1]).double()
     sums = (weights @ (member[:, :, None] * inside[:, None]).flatten(1)).unflatten(1, (member.shape[1], -1))
     counts = weights @ member
-    means = sums / counts.clamp(min=1e-12)[:, :, None]
-    seen = (counts > 0).double()
-    centred = (means - (seen[:, None] @ means) / seen.sum(1)[:, None, None]) * seen[:, :, None]
-    return torch.mm(_first(centred.mT @ centred), frame.T)
+    means, seen = sums / counts.clamp(min=1e-12)[:, :, None], (counts > 0).double()
+    place = (member.T @ scale.double()) / member.sum(0)
+    away = (place - (seen * place).sum(1, keepdim=True) / seen.sum(1, keepdim=True)) * seen
+    slopes = torch.nn.functional.normalize((away[:, :, None] * means).sum(1), dim=1)
+    return torch.mm(slopes, frame.T)
 
 
 def _first(spread: Float[Tensor, "resamples k k"]) -> Float[Tensor, "resamples k"]:

@@ -91,9 +91,10 @@ def angle_rows(lab: Lab, context: Context, space: SharedSpace) -> list[dict[str,
     operands = cloud(task, context.sizes.number_cloud, context.seed)
     (states,) = read(lab, encode(lab.tokenizer, task, operands), [resid(space.number_layer).at("y2")])
     starts = [space.u, context.tensor("k2.number", "u_second").flatten()]
-    method = context.need("k2.number").table("v2").one()["method"]
-    numbers = torch.tensor(operands)[:, 1] if method == "PCA of means" else None
-    drawn = again(states, [*starts, space.v1], numbers, together=2) if method.startswith("PCA") else None
+    numbers = torch.tensor(operands)[:, 1]
+    slope = context.need("k2.number").table("v2").one()["method"] == "slope"
+    scale = scaled(task.concept, numbers) if slope else None
+    drawn = again(states, [*starts, space.v1], numbers, scale, together=2)
     rank = output_space(lab, *space.transport_head).rank
     found = overlaps(starts, space.v1, space.v2, rank, drawn, len(operands))
     return [{"of": name, **estimate.columns} for name, estimate in found.items()]
