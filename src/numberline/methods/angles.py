@@ -2,8 +2,8 @@
 
 1. A direction that is a cloud's first principal component (or the slope of its means by value) depends on the prompts
    of the cloud. They are drawn again, the ones that belong together (a pair in both orders) together, and the direction
-   is found again, in the space of the leading components and of the directions that it is compared with: what lies outside
-   changes a cosine with them by the square of a small angle only.
+   is found again, in the space of the leading components and of the directions that it is compared with: what lies
+   outside changes a cosine with them by the square of a small angle only.
 2. A learned direction has no such sample: it is fitted once, on all fitting examples. Where it was fitted from several
    starts, each resample takes one of them. So an interval covers the prompts of the cloud and the starts, and not other
    fitting examples; where a direction has neither, it is a point.
