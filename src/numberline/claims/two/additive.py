@@ -95,6 +95,6 @@ claim = Claim(
     ),
     fails="The two {nouns} do not add up along v1 and v2 at y2's position.",
     broken_by=("aligned",),
-    falls_with=("unsolving", "by-value", "helix", "two-transport-heads", "curved-own", "no-flag"),
+    falls_with=("unsolving", "by-value", "helix", "two-transport-heads", "curved-own", "curved-y2", "no-flag"),
     effect="y1",
 )
