@@ -18,7 +18,7 @@ export OMP_WAIT_POLICY ?= passive
 export GOMP_SPINCOUNT ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint gallery kills bench train browser install
+.PHONY: help run test lint gallery fuzz kills bench train browser install
 
 help: ## list what can be made
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/make \1\t\2/' | expand -t 16
@@ -47,6 +47,9 @@ gallery: $(VENV)/.stamp-run ## make the gallery of the documentation again from 
 
 kills: $(VENV)/.stamp-run ## kill a run a hundred times and compare what it ends with (about ten minutes)
 	$(BIN)/python scripts/kills.py --kills 100
+
+fuzz: $(VENV)/.stamp-test ## a thousand damaged run folders through every command that reads one
+	$(BIN)/python tests/fuzzing.py 1000
 
 bench: $(VENV)/.stamp-test ## measure the engine's speed against other tools
 	$(BIN)/python benchmarks/run.py

@@ -279,34 +279,48 @@ def command(*arguments: str) -> tuple[int, str, str]:
     raise AssertionError("a command ends with an exit code")
 
 
-def examine(bench: Bench, number: int, drawing: bool = True) -> tuple[str, list[str], Counter[str]]:
-    """One case: what was done to the folder, what was wrong with the answers, and how often each kind was given."""
+def examine(bench: Bench, number: int, every: bool = True) -> tuple[str, list[str], Counter[str]]:
+    """One case: what was done to the folder, what was wrong with the answers, and how often each kind was given.
+
+    Every command, or one of those that draw nothing.
+    """
     draw, wrong, said = random.Random(number), list[str](), Counter[str]()
     with bench.copy(number) as run:
         done = [mutate(run, draw) for _ in range(draw.choice([1, 1, 2, 3]))]
         sealed = any(sealed for _, sealed in done)
         known, id = beside(run), draw.choice(sorted(path.name for path in (bench.base / "results").iterdir()))
         asked = [("claims", str(run)), ("compare", str(run)), ("show", str(run), id)]
-        asked += [("report", str(run), "--only", draw.choice(LABELS))] if drawing else []
+        asked += [("report", str(run), "--only", draw.choice(LABELS)), ("run",)] if every else [("run",)]
+        asked = asked if every else [draw.choice(asked)]
         for words in asked:
-            code, _, err = command(*words)
-            said[f"exit {code}"] += 1
-            if code not in (0, 2) or "Traceback" in err or (code == 2 and err.count("\n") != 1):
-                wrong.append(f"{words[0]}: exit code {code}, {err.strip()[-300:]}")
-            if words[0] == "claims" and code == 0 and not sealed and not same(bench, run):
-                wrong.append("claims: another ledger")
-        try:
-            found = run_demo(bench.lab, run)
-            said["run went on"] += 1
-            if found != 8.0 and not sealed:
-                wrong.append(f"run: found {found}")
-        except NumberlineError:
-            said["run refused"] += 1
-        except Exception:
-            wrong.append(f"run: {traceback.format_exc()[-400:]}")
+            wrong += run_on(bench, run, sealed, said) if words == ("run",) else answer(bench, run, words, sealed, said)
         if beside(run) != known:
             wrong.append("a file outside the folder was touched")
     return "; ".join(what for what, _ in done), wrong, said
+
+
+def answer(bench: Bench, run: Path, words: tuple[str, ...], sealed: bool, said: Counter[str]) -> list[str]:
+    """What is wrong with the answer to a command."""
+    code, _, err = command(*words)
+    said[f"exit {code}"] += 1
+    if code not in (0, 2) or "Traceback" in err or (code == 2 and err.count("\n") != 1):
+        return [f"{words[0]}: exit code {code}, {err.strip()[-300:]}"]
+    if words[0] == "claims" and code == 0 and not sealed and not same(bench, run):
+        return ["claims: another ledger"]
+    return []
+
+
+def run_on(bench: Bench, run: Path, sealed: bool, said: Counter[str]) -> list[str]:
+    """What is wrong with a run that goes on there."""
+    try:
+        found = run_demo(bench.lab, run)
+    except NumberlineError:
+        said["run refused"] += 1
+        return []
+    except Exception:
+        return [f"run: {traceback.format_exc()[-400:]}"]
+    said["run went on"] += 1
+    return [] if found == 8.0 or sealed else [f"run: found {found}"]
 
 
 def same(bench: Bench, run: Path) -> bool:

@@ -44,3 +44,20 @@ def test_a_model_of_which_a_half_is_on_disk_gives_the_same_numbers(plain):
 
 def test_a_part_without_a_hook_is_where_its_weights_are(plain):
     assert home(plain.network.unembedding) == weight(plain.network.unembedding).device == torch.device("cpu")
+
+
+def test_in_half_precision_logits_are_not_rounded_and_patches_do_the_same(plain):
+    """The two answers' logits are a product in fp32: rounded to eight bits, small differences would be none."""
+    half, task = nl.load("tiny", "cpu", "bfloat16"), Task()
+    examples = perturb(task, pool(task, sizes=QUICK).evaluation[:24], "y1")
+    recovered = []
+    for lab in (plain, half):
+        pairs = record_pairs(lab, task, examples)
+        edits = [[nl.swap(nl.resid(layer).at("y1"), pairs.clean)] for layer in range(6)]
+        logits = lab.sweep(pairs.corrupted, edits, nl.Read(logits=pairs.answers)).logits
+        assert logits is not None
+        assert logits.dtype == torch.float32
+        recovered.append((logits[..., 0] > logits[..., 1]).float().mean(1))
+    assert not torch.equal(logits, logits.bfloat16().float())
+    assert (recovered[0] - recovered[1]).abs().max() < 0.1
+    assert recovered[0].max() - recovered[0].min() > 0.5  # so that it says something

@@ -67,13 +67,13 @@ def _mask(
 
     The `seen` keys end with the `new` tokens, which are at positions start, start+1, …
     """
+    if new == 1 and (window is None or seen <= window):
+        return None
     query = torch.arange(start, start + new)
     key = torch.arange(start + new - seen, start + new)
     hidden = key[None] > query[:, None]
     if window is not None:
         hidden |= key[None] <= query[:, None] - window
-    if not bool(hidden.any()):
-        return None
     return torch.zeros(new, seen, dtype=dtype).masked_fill_(hidden, float("-inf")).to(device)
 
 
