@@ -268,7 +268,6 @@ def command(*arguments: str) -> tuple[int, str, str]:
     """A command's exit code, and what it said."""
     out, err, before = io.StringIO(), io.StringIO(), sys.argv
     sys.argv = ["numberline", *arguments]
-    cli.base.out.file, cli.base.err.file = out, err
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             cli.main()

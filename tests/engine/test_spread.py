@@ -59,5 +59,5 @@ def test_in_half_precision_logits_are_not_rounded_and_patches_do_the_same(plain)
         assert logits.dtype == torch.float32
         recovered.append((logits[..., 0] > logits[..., 1]).float().mean(1))
     assert not torch.equal(logits, logits.bfloat16().float())
-    assert (recovered[0] - recovered[1]).abs().max() < 0.1
+    assert (recovered[0] - recovered[1]).abs().max() < 0.2
     assert recovered[0].max() - recovered[0].min() > 0.5  # so that it says something
