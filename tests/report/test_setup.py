@@ -37,7 +37,7 @@ def test_the_table_of_settings_is_the_papers_and_more(view):
     assert values["ridge penalties (leave-one-out)"] == ["13 log-spaced values from 0.01 to 10,000"] * 2
     assert values["held-out share"] == ["0.2", "0.2"]
     assert values["quadruples drawn / solved in all orders / dropped"] == ["264 / 250 / 14", "1,400 / 1,341 / 59"]
-    assert values["clean minus corrupted PLD not above zero, two digits"][0] == "1 of 64 (y1), 1 of 64 (y2)"
+    assert values["clean minus corrupted PLD not above zero, two numbers"][0] == "1 of 64 (y1), 1 of 64 (y2)"
     assert "clean minus corrupted PLD not above zero, three digits" in values
     papers = [paper for _, paper in values.values() if paper != "–"]
     assert len(papers) >= 15, "every row of the paper's table has its value"
