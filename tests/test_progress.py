@@ -76,4 +76,7 @@ def test_a_forecast():
     assert forecast.left("mine", 0.0, 0.0) == pytest.approx(2 * forecast.waiting["mine"])
     forecast.finish("mine", 1.0)
     assert forecast.left("", 0.0, 0.0) == 0
+    planned = Forecast.of(["k2.trace", "k2.number"], kept=("k2.trace",), plan={"k2.trace": 600.0, "k2.number": 60.0})
+    assert planned.left("k2.number", 0.0, 0.0) == 60, "known before anything was done"
+    assert planned.left("k2.number", 0.5, 60.0) == pytest.approx(60), "and put right by what was"
     assert [spoken(each) for each in (None, 4.4, 170.0, 7500.0)] == ["?", "4 s", "3 min", "2 h 05 min"]

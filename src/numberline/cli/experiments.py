@@ -1,5 +1,6 @@
 """Commands that run a model: its accuracy, and the experiments."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -112,10 +113,9 @@ def run(
     if device_map is None:  # else the devices are known when the model is
         check_free(folder, configuration(choice, settings))
     with held(folder.path, wait, err.print):
-        if device_map is None:
-            announced(model, settings, patterns, device, dtype)
+        planned = announced(model, settings, patterns, device, dtype) if device_map is None else {}
         lab = load_lab(model, device, dtype, device_map, revision, trust_remote_code)
-        _execute(Run(lab, folder, settings), patterns)
+        _execute(Run(lab, folder, settings), patterns, planned)
 
 
 @app.command()
@@ -131,12 +131,12 @@ def experiments() -> None:
         out.print(f"[bold]{experiment.id:20}[/bold] {PAPER.say(experiment.question)}")
 
 
-def _execute(run: "Run", patterns: list[str]) -> None:
+def _execute(run: "Run", patterns: list[str], planned: Mapping[str, float]) -> None:
     from numberline.experiments.registry import select
     from numberline.runs.language import language_of
 
     ids, kind = [each.id for each in select(patterns, run.experiments)], Watcher if err.is_terminal else LogWatcher
-    forecast = Forecast.of(ids, kept=[id for id in ids if run.folder.has(id)])
+    forecast = Forecast.of(ids, kept=[id for id in ids if run.folder.has(id)], plan=planned)
     with bar() as progress, kind(progress, language_of(run.settings.concept), forecast) as watcher:
         try:
             done = run.execute(patterns, watcher)

@@ -1,10 +1,11 @@
 """How long will the rest of a run take? What was done so far, and each experiment's usual share of a run, say so.
 
-An experiment's share is what it took on `tiny` at the size quick, in seconds: other models and sizes take longer, but
-in about the same proportions. One that has no entry counts as the median of those that have.
+An experiment's share is what a plan says (`plan.py`). Where there is none, it is what the experiment took on `tiny` at
+the size quick, in seconds: other models and sizes take longer, but in about the same proportions. One that has no entry
+counts as the median of those that have.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -26,12 +27,16 @@ class Forecast:
     waiting: dict[str, float]
     done: float = 0.0
     seconds: float = 0.0
+    planned: bool = False
+    """Whether the shares are seconds on this machine."""
 
     @classmethod
-    def of(cls, ids: Sequence[str], kept: Container[str] = ()) -> "Forecast":
-        """Before these experiments, but for what is kept from before."""
-        usual = median(SHARES.values())
-        return cls(len(ids), {id: SHARES.get(id, usual) for id in ids if id not in kept})
+    def of(cls, ids: Sequence[str], kept: Container[str] = (), plan: Mapping[str, float] | None = None) -> "Forecast":
+        """Before these experiments, but for what is kept from before; `plan`: the seconds of each, if planned."""
+        shares = plan or SHARES
+        usual = median(shares.values())
+        waiting = {id: shares.get(id, usual) for id in ids if id not in kept}
+        return cls(len(ids), waiting, planned=bool(plan))
 
     def finish(self, id: str, seconds: float | None) -> None:
         """An experiment is done, in this time; None where it was kept from before."""
@@ -43,7 +48,7 @@ class Forecast:
         """Seconds until all is done, when this part of an experiment took so long; None while nothing is known."""
         begun = self.waiting.get(id, 0.0) * fraction
         if self.done + begun <= 0:
-            return None
+            return sum(self.waiting.values()) if self.planned else None
         return (sum(self.waiting.values()) - begun) * (self.seconds + elapsed) / (self.done + begun)
 
 
