@@ -40,7 +40,8 @@ __all__ = [
 
 def ledger(results: Mapping[str, Result], language: Language = PAPER) -> tuple[Finding, ...]:
     """Every claim, tested on results by id, in the words of what was compared."""
-    return tuple(decide(claim, Evidence(results, language)) for claim in CLAIMS.values())
+    found = (decide(claim, Evidence(results, language)) for claim in CLAIMS.values())
+    return tuple(replace(each, effect=effect(each)) if language == PAPER else each for each in found)
 
 
 def ledger_of(path: str | Path) -> tuple[Finding, ...]:

@@ -70,6 +70,8 @@ class Finding:
     measurements: tuple[Measurement, ...]
     verdict: Verdict
     why: str
+    effect: str = ""
+    """The effect's size beside the paper's, in words; nothing where the paper has none for it."""
 
     @property
     def id(self) -> str:
@@ -92,6 +94,7 @@ class Finding:
             "measurements": [asdict(measurement) for measurement in self.measurements],
             "verdict": self.verdict,
             "why": self.why,
+            "effect": self.effect,
         }
 
     def told(self, words: Mapping[str, str]) -> str:
