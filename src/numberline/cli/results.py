@@ -39,8 +39,8 @@ def claims(
 
     Example: [bold]numberline claims runs/tiny[/bold]
     """
-    from numberline.claims import FILE, write_claims
-    from numberline.report.show import ledger_table
+    from numberline.claims import FILE, questions_of, write_claims
+    from numberline.report.show import ledger_table, question_table
 
     with reading(run):
         found = write_claims(run)
@@ -48,6 +48,9 @@ def claims(
             typer.echo((run / FILE).read_text(encoding="utf-8"), nl=False)
         else:
             out.print(ledger_table(found))
+            if any(each.tested for each in questions_of(run)):
+                out.print()
+                out.print(question_table(questions_of(run)))
             print_verdict(run, found)
 
 

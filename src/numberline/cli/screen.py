@@ -142,12 +142,17 @@ def print_accuracy(result: "Result") -> None:
 
 
 def print_verdict(path: Path, findings: "Sequence[Finding]") -> None:
-    """How many of the paper's claims hold, in one line."""
+    """How many of the paper's claims hold, and what is answered beyond the paper: a line each."""
+    from numberline.claims import questions
     from numberline.report.summary import counted
     from numberline.report.view import RunView
     from numberline.results.folder import RunFolder
 
-    out.print(counted(findings, RunView(RunFolder.open(path))), markup=False)
+    run = RunFolder.open(path)
+    out.print(counted(findings, RunView(run)), markup=False)
+    for found in questions(run.results, run.about.language):
+        if found.tested:
+            out.print(found.words, markup=False)
 
 
 def drawn(path: Path, labels: list[str], recovery: str = "pooled") -> "Inventory":

@@ -36,7 +36,7 @@ from numberline.seed import SEED
 from numberline.templates import fill, own
 
 if TYPE_CHECKING:
-    from numberline.claims import Finding
+    from numberline.claims import Finding, Found
     from numberline.claims.paper_comparison import Comparison
 
 PAGE, ROOM = "report.html", "numberline.report"
@@ -66,20 +66,24 @@ def make_report(
 def write_page(path: str | Path, recovery: Recovery = Recovery.POOLED) -> Path:
     """Test the claims anew and write report.html from what was drawn."""
     # Imported here because it takes seconds, which a process that only draws need not wait.
-    from numberline.claims import write_claims
+    from numberline.claims import questions_of, write_claims
     from numberline.claims.paper_comparison import beside_the_paper
 
     run = RunFolder.open(path)
     numbers = beside_the_paper(run.results, run.about.language)
-    text = html(RunView(run, recovery), listed_in(path), write_claims(path), numbers)
+    text = html(RunView(run, recovery), listed_in(path), write_claims(path), numbers, questions_of(path))
     write_whole(run.path / PAGE, text.encode())
     return run.path / PAGE
 
 
 def html(
-    view: RunView, made: Inventory, findings: Sequence["Finding"] = (), numbers: Sequence["Comparison"] = ()
+    view: RunView,
+    made: Inventory,
+    findings: Sequence["Finding"] = (),
+    numbers: Sequence["Comparison"] = (),
+    questions: Sequence["Found"] = (),
 ) -> str:
-    """The page's text: of what was drawn, the claims as tested, and the paper's numbers beside the run's."""
+    """The page's text: of what was drawn, the claims as tested, the paper's numbers, questions beyond the paper."""
     sections = [_section(view, made, title, labels) for title, labels in SECTIONS.items()]
     sections = [section for section in sections if section["entries"]]
     for entry in (entry for section in sections for entry in section["entries"]):
@@ -94,6 +98,7 @@ def html(
         about_model=about_model(view),
         solved=solved(view),
         **_ledger(view, findings),
+        questions=[found for found in questions if found.tested],
         diagram=_entry(view, made, DIAGRAM),
         roles=_roles(view),
         sections=sections,

@@ -7,11 +7,11 @@ from typing import Any
 
 from rich.table import Table as RichTable
 
-from numberline.claims import Finding
+from numberline.claims import Finding, Found
 from numberline.errors import NumberlineError
 from numberline.report.compare import Section
 from numberline.report.paper_tables.whole import beside_the_paper
-from numberline.report.summary import ledger_rows
+from numberline.report.summary import ledger_rows, threshold
 from numberline.report.tables import plain_heads
 from numberline.report.view import RunView
 from numberline.results.folder import RunFolder
@@ -50,6 +50,21 @@ def ledger_table(findings: Sequence[Finding]) -> RichTable:
         for each in claim["measurements"]:
             rows.append(["", each["verdict"], f"  {each['name']}", each["value"], each["threshold"]])
     return _rich(["claim", "verdict", "measured", "value", "asked"], rows)
+
+
+def question_table(questions: Sequence[Found]) -> RichTable:
+    """Questions beyond the paper: each with its verdict, what was measured, and what each answer asks of it."""
+    rows: list[list[str]] = []
+    for found in (each for each in questions if each.tested):
+        rows.append([found.id, found.verdict, found.asked, ""])
+        for name, value in found.measured.items():
+            asks = {
+                answer: " and ".join(threshold(each) for each in asked if each.name == name)
+                for answer, asked in found.asks.items()
+            }
+            asked = "; ".join(f"{answer} {text}" for answer, text in asks.items() if text)
+            rows.append(["", "", f"  {name}: {value}", asked])
+    return _rich(["question", "verdict", "measured", "asked"], rows)
 
 
 def section_table(section: Section) -> RichTable:

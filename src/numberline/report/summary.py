@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from numberline.claims import Finding, Verdict, effect
+from numberline.claims import Finding, Measurement, Verdict, effect
 from numberline.report.view import RunView, join
 from numberline.results.formatting import count, number
 
@@ -92,7 +92,7 @@ def ledger_rows(findings: Sequence[Finding]) -> list[dict[str, Any]]:
                     "value": str(each),
                     "needed": f"about {count(each.needed)} would decide it" if each.needed else "",
                     "n": each.n,
-                    "threshold": f"{'≥' if each.direction == 'at least' else '≤'} {number(each.threshold)}",
+                    "threshold": threshold(each),
                     "reason": each.reason,
                     "verdict": each.verdict,
                     "symbol": SYMBOLS[each.verdict],
@@ -103,3 +103,8 @@ def ledger_rows(findings: Sequence[Finding]) -> list[dict[str, Any]]:
         }
         for finding in findings
     ]
+
+
+def threshold(measurement: Measurement) -> str:
+    """What is asked of a measurement: ≥ 0.50."""
+    return f"{'≥' if measurement.direction == 'at least' else '≤'} {number(measurement.threshold)}"

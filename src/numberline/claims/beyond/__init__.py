@@ -1,0 +1,1 @@
+"""Questions that the paper raises and does not answer: one file each."""
