@@ -6,10 +6,11 @@ import pytest
 from claims_tables import changed, good, to, when
 
 from numberline.claims import effect, ledger
+from numberline.results.language import PAPER
 
 
 def of(results, id: str) -> str:
-    return effect(next(each for each in ledger(results) if each.id == id))
+    return next(each for each in ledger(results) if each.id == id).effect
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,11 @@ def test_the_effect_of_u_beside_the_papers(iia, words):
 def test_what_is_not_measured_or_not_stated_has_no_size():
     assert of({}, "linear") == ""
     assert of(good(), "transport") == ""
+
+
+def test_what_the_paper_did_not_compare_is_not_set_beside_it():
+    days = PAPER.model_copy(update={"noun": "day", "nouns": "days"})
+    assert {each.effect for each in ledger(good(), days)} == {""}
 
 
 def test_stronger_and_opposite():

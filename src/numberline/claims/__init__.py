@@ -12,6 +12,7 @@ go beyond the paper have answers of their own (question.py), and stand in beyond
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from numberline.claims.claim import Claim
@@ -75,7 +76,7 @@ def write_claims(path: str | Path) -> tuple[Finding, ...]:
     content = {
         "format": FORMAT,
         "model": run.about.model.name,
-        "claims": [{**finding.content, "effect": effect(finding)} for finding in findings],
+        "claims": [finding.content for finding in findings],
         "questions": [found.content for found in questions(run.results, run.about.language)],
     }
     write_whole(run.path / FILE, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from numberline.claims import Finding, Measurement, Verdict, effect
+from numberline.claims import Finding, Measurement, Verdict
 from numberline.report.view import RunView, join
 from numberline.results.formatting import count, number
 
@@ -81,7 +81,7 @@ def ledger_rows(findings: Sequence[Finding]) -> list[dict[str, Any]]:
             "id": finding.id,
             "sentence": finding.claim.sentence,
             "instead": finding.claim.fails if finding.verdict == "fails" else "",
-            "effect": effect(finding),
+            "effect": finding.effect,
             "verdict": finding.verdict,
             "symbol": SYMBOLS[finding.verdict],
             "figures": finding.claim.figures,
