@@ -4,8 +4,8 @@ A new command is a function with `@app.command()`, in one of them or in a new on
 them in this order. Torch is imported only by the commands that need it.
 """
 
-from numberline.cli import checking, examples, experiments, plan, results, verifying
+from numberline.cli import checking, concepts, examples, experiments, plan, results, verifying
 from numberline.cli.base import app
 from numberline.cli.entry import main
 
-__all__ = ["app", "checking", "examples", "experiments", "main", "plan", "results", "verifying"]
+__all__ = ["app", "checking", "concepts", "examples", "experiments", "main", "plan", "results", "verifying"]

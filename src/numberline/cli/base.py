@@ -30,7 +30,9 @@ TrustRemoteCode = Annotated[bool, typer.Option("--trust-remote-code", help="run 
 Size = Annotated[str, typer.Option(help="the sample sizes: paper, medium, quick")]
 Seed = Annotated[int, typer.Option(help="decides every sampled example")]
 Prompt = Annotated[str, typer.Option(help="the words of the question: paper, no-space, few-shot, larger-of, chat")]
-TaskName = Annotated[str, typer.Option("--task", help="max, min, or a TOML or Python file that declares a concept")]
+TaskName = Annotated[
+    str, typer.Option("--task", help="a concept (see: numberline concepts), or a TOML or Python file that declares one")
+]
 
 
 def _print_version(asked: bool) -> bool:

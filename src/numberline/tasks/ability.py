@@ -73,9 +73,11 @@ CHANCE = 0.5
 """The accuracy of naming either of two operands."""
 
 
-def layout(tokenizer: Tokenizer, task: Task) -> Layout:
-    """How every value is written in every place; refused where not alike."""
-    other, values = task.values[0], list(task.values)
+def layout(tokenizer: Tokenizer, task: Task, most: int | None = None) -> Layout:
+    """How every value, or `most` of them evenly spread, is written in every place; refused where not alike."""
+    # An odd step, so that the last digits of numbers differ.
+    step = 1 if most is None or most >= len(task.values) else len(task.values) // most | 1
+    other, values = task.values[0], list(task.values[::step])
     rows = [
         (other,) * place + (value,) + (other,) * (task.k - place - 1) for place in range(task.k) for value in values
     ]
@@ -94,7 +96,7 @@ def layout(tokenizer: Tokenizer, task: Task) -> Layout:
         if task.lead(leads.setdefault(token, value)) != task.lead(value):
             check_distinct_answers(tokenizer, task, [(leads[token], value)])
     decode = getattr(tokenizer, "decode", str)
-    single = sum(decode([token]).strip() == task.spell(value) for token, value in zip(first, values, strict=True))
+    single = sum(decode([token]).strip() == task.continued(value) for token, value in zip(first, values, strict=True))
     wide = prompts.positions["y1"] - prompts.positions["y1.first"] + 1
     return Layout(prompts.ids.shape[1], wide, single, len(values), len(leads))
 

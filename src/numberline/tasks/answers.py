@@ -3,7 +3,8 @@
 1. Each prompt is continued greedily by as many tokens as the concept asks for: one more than the operands have digits,
    as in the paper.
    Prompts that a tokenizer splits into more or fewer tokens than others are continued apart.
-2. The answer is the first value of the concept in that text, the first integer; a text without one has no answer.
+2. What the prompt shows of every answer is put before it.
+3. The answer is the first value of the concept in that text, the first integer; a text without one has no answer.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -25,7 +26,8 @@ class Answer:
 
 def read_answers(task: Task, texts: Iterable[str]) -> tuple[Answer, ...]:
     """The answers in what the model said."""
-    return tuple(Answer(text, task.concept.parse(text)) for text in texts)
+    whole = (f"{task.concept.shown}{text}" for text in texts)
+    return tuple(Answer(text, task.concept.parse(text)) for text in whole)
 
 
 def answer(

@@ -13,7 +13,8 @@ A concept is one declaration, in a module of tasks/concepts/ or in a file of the
 1. Values are whole numbers that rise along the order, so that all sampling is arithmetic on them. `spell` writes one as
    it stands in a prompt, `parse` finds the first one in what a model says.
 2. `gap` is how far apart the values of a sampled tuple are at least, and `lead` is what the first answer token shows of
-   a word: values of one prompt never share it, or the first token could not tell them apart.
+   a word: values of one prompt never share it, or the first token could not tell them apart. What all values begin
+   with (`shown`: the century of years) stands at the end of the prompt, and an answer goes on after it.
 3. `scale` is the scale on which a component is expected to be straight, over the `coordinate` of each value.
 4. Whole numbers come in lengths: `with_digits` gives the same question about longer ones.
 5. The same question can be asked in other words (`tasks/variants.py`): `asked` gives the concept with one of them.
@@ -101,6 +102,8 @@ class Concept:
     lead: Callable[[str], str] = field(default=whole_word, repr=False)
     mixed: Callable[[str, str], str] | None = field(default=None, repr=False)
     """The answer that mixes two words (r, a), where a patch may overwrite a part of one; none where it cannot."""
+    shown: str = ""
+    """What every value begins with: the prompt ends with it, for it tells nothing apart."""
     answer_tokens: int = 4
     """How many tokens are decoded for an answer."""
     scale: Literal["log", "linear"] = "linear"
@@ -123,6 +126,11 @@ class Concept:
                 raise NumberlineError(
                     f"{self.name}: {word!r} is not read back as itself but as {self._named(self.parse(word))}: spell "
                     "every value differently"
+                )
+            if not word.startswith(self.shown):
+                raise NumberlineError(
+                    f"{self.name}: {word!r} does not begin with {self.shown!r}, which prompts show of every "
+                    f"{self.words.noun}: leave `shown` out"
                 )
         for sentence in (self.pair, self.several):
             for word in sentence.exemplar:
@@ -164,7 +172,8 @@ class Concept:
         said, adjective = (self.several, self.words.largest) if listed else (self.pair, self.words.larger)
         if self.variant.comparative:
             said = replace(said, stem=f"The {adjective} of")
-        return said if self.variant.space else replace(said, end=said.end.rstrip())
+        end = f"{said.end}{self.shown}"
+        return replace(said, end=end if self.variant.space else end.rstrip())
 
     def examples(self, listed: bool) -> tuple[tuple[str, ...], ...]:
         """The operands of each solved example, as they are written."""
@@ -200,3 +209,18 @@ def ordered(
         name, range(len(listed)), written.__getitem__, partial(first_of, listed), pair, several, words,
         **{"axis": words.noun, **more},
     )  # fmt: skip
+
+
+def other_end(concept: Concept, name: str, larger: str, largest: str) -> Concept:
+    """The same values, asked for from the other end: the earlier of two, the earliest of several."""
+    words = concept.words
+    return replace(
+        concept,
+        name=name,
+        sign=-concept.sign,
+        pair=replace(concept.pair, stem=concept.pair.stem.replace(words.larger, larger)),
+        several=replace(concept.several, stem=concept.several.stem.replace(words.largest, largest)),
+        words=replace(
+            words, larger=larger, largest=largest, smaller=words.larger, extreme="", extremes="", function=""
+        ),
+    )

@@ -104,7 +104,7 @@ def answer_tokens(tokenizer: Tokenizer, task: Task, values: Sequence[int]) -> In
     """t(y) for every value y: the first token of the answer, right after a prompt of the task."""
     unique = sorted(set(values))
     before, after = frame(tokenizer, task)
-    words = [f"{task.gap_before_answer}{task.spell(value)}" for value in unique]
+    words = [f"{task.gap_before_answer}{task.continued(value)}" for value in unique]
     first = first_tokens(tokenizer, [f"{before}{_asked(task, reference(task))}{after}"] * len(words), words)
     table = dict(zip(unique, first, strict=True))
     return torch.tensor([table[value] for value in values], dtype=torch.long)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from numberline.tasks.concept import Concept
+from numberline.tasks.concepts.whole_numbers import MAX
 from numberline.tasks.counterfactuals import HANDS
 from numberline.tasks.populations import dose_values
 from numberline.tasks.sampling import count_ranked, count_spread
@@ -18,6 +19,9 @@ from numberline.tasks.task import Task
 
 LEAST_AXIS = 11
 """A receptive field's axis has at least as many values as this, where the concept has them."""
+
+MOST_AXIS = len(MAX.values)
+"""For more values than the paper's ninety, a field's steps are as many times longer: its grid grows no further."""
 
 
 def within(sizes: Sizes, concept: Concept) -> Sizes:
@@ -42,5 +46,5 @@ def within(sizes: Sizes, concept: Concept) -> Sizes:
         operand_prompts=min(sizes.operand_prompts, math.perm(count, 2)),
         dose_prompts=min(sizes.dose_prompts, pairs),
         dose_window=min(sizes.dose_window, (apart - 1) // 2),
-        field_stride=min(sizes.field_stride, max(count // LEAST_AXIS, 1)),
+        field_stride=min(sizes.field_stride * max(-(-count // MOST_AXIS), 1), max(count // LEAST_AXIS, 1)),
     )

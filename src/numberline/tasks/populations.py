@@ -25,6 +25,9 @@ from numberline.tasks.sampling import CHUNK, Rows, by_lead, spread_tuples, strea
 from numberline.tasks.sizes import PAPER
 from numberline.tasks.task import Task
 
+MANY = 2_000_000
+"""Of more ordered pairs than this, a sample is drawn without listing all of them."""
+
 
 def cloud(task: Task, n: int, seed: int = SEED) -> Rows:
     """n distinct rows of operands with pairwise distinct leading digits."""
@@ -41,6 +44,9 @@ def cloud(task: Task, n: int, seed: int = SEED) -> Rows:
 def all_pairs(task: Task, limit: int | None = None, seed: int = SEED) -> Rows:
     """Every ordered pair of distinct values, in order; with a limit below their number, that many drawn at random."""
     _two(task)
+    count = math.perm(len(task.values), 2)
+    if limit is not None and limit < count > MANY:
+        return _some_pairs(task, limit, seed)
     pairs = tuple(permutations(task.values, 2))
     if limit is None or limit >= len(pairs):
         return pairs
@@ -91,6 +97,18 @@ def field_grid(task: Task, stride: int = PAPER.field_stride, fixed: Mapping[str,
         raise NumberlineError(f"{unknown[0]!r} is no operand of the task: fix one of {', '.join(task.operands)}")
     axis = field_values(task, stride)
     return tuple(product(*((fixed[name],) if name in fixed else axis for name in task.operands)))
+
+
+def _some_pairs(task: Task, n: int, seed: int) -> Rows:
+    """n different ordered pairs of distinct values, none of the others listed."""
+    values, generator = np.asarray(task.values, dtype=np.int64), stream(seed, task, "pairs")
+
+    def propose() -> Int64[np.ndarray, "rows 2"]:
+        drawn = generator.randint(0, len(values), size=(CHUNK, 2), dtype=np.int64)
+        rows: Int64[np.ndarray, "rows 2"] = values[drawn[drawn[:, 0] != drawn[:, 1]]]
+        return rows
+
+    return unique_rows(n, math.perm(len(values), 2), "pairs", propose)
 
 
 def _two(task: Task) -> None:

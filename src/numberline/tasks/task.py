@@ -64,12 +64,16 @@ class Task:
     @property
     def gap_before_answer(self) -> str:
         """The space that an answer begins with, where the prompt does not end in it."""
-        paper = (self.concept.several if self.listed else self.concept.pair).end
+        paper = (self.concept.several if self.listed else self.concept.pair).end + self.concept.shown
         return paper[len(self.sentence.end) :]
 
     def spell(self, value: int) -> str:
         """A value as it stands in a prompt."""
         return self.concept.spell(value)
+
+    def continued(self, value: int) -> str:
+        """A value as it stands after a prompt that shows what all values begin with."""
+        return self.spell(value).removeprefix(self.concept.shown)
 
     def question(self, values: Sequence[int]) -> str:
         """The question for these operands, ending in one space."""
@@ -117,7 +121,7 @@ class Task:
         found = []
         for words in self.concept.examples(bool(self.listed)):
             values = [value for value in map(self.concept.parse, words) if value is not None]
-            found.append((self._statement(words), self.spell(self.answer(values))))
+            found.append((self._statement(words), self.continued(self.answer(values))))
         return found
 
     def _statement(self, words: Sequence[str]) -> str:
