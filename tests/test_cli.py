@@ -22,6 +22,7 @@ from numberline.tasks import QUICK, Task, from_csv
 FEW = replace(QUICK, pairs=60, three_digit_pairs=40, operand_prompts=10)
 COMMANDS = [
     "models",
+    "concepts",
     "sample",
     "check",
     "behaviour",
