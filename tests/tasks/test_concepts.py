@@ -83,7 +83,7 @@ def test_a_file_that_declares_none_is_refused(tmp_path: Path, text: str, reason:
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (lambda: concept_of("median"), "there is no task 'median', and it is no TOML or Python file"),
+        (lambda: concept_of("median"), "there is no task 'median': choose one that 'numberline concepts' lists"),
         (lambda: concept_of("nowhere.py"), r"nowhere.py is no file"),
         (lambda: weekdays(spellings=("Monday", "Monday", "Friday", "Tuesday")), "'Monday' is not read back as itself"),
         (lambda: weekdays(pair=Sentence("The later of", ("Tuesday", "June"))), "'June', which is no weekday"),

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from numberline.discovery import by_name, held, modules
-from numberline.errors import NumberlineError, nearest
+from numberline.errors import NumberlineError
 from numberline.tasks.concept import Concept
 from numberline.tasks.declaration import read_concept
 
@@ -44,8 +44,8 @@ def _declared_in(path: Path) -> Concept:
         return read_concept(path)
     if path.suffix != ".py":
         raise NumberlineError(
-            f"there is no task {str(path)!r}, and it is no TOML or Python file that declares one: "
-            f"{nearest(str(path), built_in())}"
+            f"there is no task {str(path)!r}: choose one that 'numberline concepts' lists, or give a TOML or Python "
+            "file that declares one"
         )
     found = held(Concept, _executed(path))
     if len(found) != 1:
