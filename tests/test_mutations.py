@@ -120,13 +120,15 @@ def of_neurons() -> list[Check]:
 
 def of_fields() -> list[Check]:
     lab, truth = lab_and_truth()
-    return neurons.fields(BlindRun({"k2.fields": k2_fields.measure(lab, CONTEXT, space(), {"shared": live()})}, truth))
+    return neurons.fields(
+        BlindRun({"k2.fields": k2_fields.measure(lab, CONTEXT, space(), {"shared": live()})}, truth), lab
+    )
 
 
 def of_connectivity() -> list[Check]:
     lab, truth = lab_and_truth()
     found = BlindRun({"k2.connectivity": k2_connectivity.measure(lab, CONTEXT, live())}, truth)
-    return [*neurons.weights(found), *neurons.edges(found, CONTEXT)]
+    return [*neurons.weights(found), *neurons.edges(found, lab, CONTEXT)]
 
 
 def of_dose() -> list[Check]:

@@ -2,6 +2,8 @@
 test_docs.py, from docs/ground-truth.md; test_mutations.py shows that broken methods are caught."""
 
 import json
+from collections.abc import Callable
+from itertools import product
 
 import pytest
 import torch
@@ -10,6 +12,7 @@ from numberline.claims import CLAIMS, Finding
 from numberline.engine.edits import swap
 from numberline.engine.sites import resid
 from numberline.errors import NumberlineError
+from numberline.estimates import wilson_of
 from numberline.experiments.common.experiment import Context, Result
 from numberline.experiments.two.patches import case_pairs
 from numberline.methods import das
@@ -18,7 +21,7 @@ from numberline.models.planted import VARIANTS, planted
 from numberline.tasks.sizes import MEDIUM
 from numberline.verify import cases, neurons, picture, processes, scorecard, sites_and_directions
 from numberline.verify.cases import Case
-from numberline.verify.check import BlindRun, Check, at_most, correlation, cosine, iia_at_least
+from numberline.verify.check import BlindRun, Check, at_most, correlation, cosine, share_at_least, share_below
 
 GOOD = Check("roles", "number_layer", "2", "2", True)
 BAD = Check("directions", "u, cosine", "0.700", "cosine ≥ 0.95", False, 0.7)
@@ -29,16 +32,26 @@ def findings(**verdicts: str) -> list[Finding]:
 
 
 def test_the_plan_has_each_noise_with_each_seed_and_every_variant_once():
-    planned = cases.plan(2, [0.1, 0.0, 0.1], True)
-    assert [(case.seed, case.noise) for case in planned[:4]] == [(0, 0.0), (1, 0.0), (0, 0.1), (1, 0.1)]
+    planned = cases.plan([7, 3], [0.1, 0.0, 0.1], 1)
+    assert [(case.seed, case.noise) for case in planned[:4]] == [(7, 0.0), (3, 0.0), (7, 0.1), (3, 0.1)]
     assert [case.variant for case in planned[4:]] == list(cases.BROKEN)
+    assert {case.seed for case in planned[4:]} == {7}
     assert len({case.name for case in planned}) == len(planned)
-    assert len({case.noise for case in cases.plan(5, None, False)}) >= 3
+    assert len({case.noise for case in cases.plan(cases.SEEDS, None, 0)}) >= 3
+
+
+def test_seeds_are_ranges_and_lists():
+    assert cases.read_seeds("100-103") == [100, 101, 102, 103]
+    assert cases.read_seeds("3,7, 11,7") == [3, 7, 11]
+    assert cases.read_seeds("5-6,2") == [5, 6, 2]
+    for wrong in ("", "a", "9-3", "-1", "1-", "1-2-3", "0-99999999"):
+        with pytest.raises(NumberlineError, match="seeds"):
+            cases.read_seeds(wrong)
 
 
 def test_every_claim_has_a_variant_that_breaks_it():
-    assert all(len(claim.broken_by) == 1 for claim in CLAIMS.values())
-    assert len(set(cases.BROKEN)) == len(CLAIMS), "and each variant breaks one claim"
+    assert all(claim.broken_by for claim in CLAIMS.values())
+    assert len(set(cases.BROKEN)) == len(cases.BROKEN), "and each variant breaks one claim"
     named = {name for claim in CLAIMS.values() for name in (*claim.broken_by, *claim.falls_with)}
     assert named <= set(VARIANTS)
 
@@ -53,15 +66,21 @@ def test_a_broken_variant_must_break_its_claim_and_nothing_that_does_not_depend_
     assert "transport fails" in both[1].found
 
 
-def test_an_iia_misses_the_bar_when_its_interval_is_below_it():
-    def passed(right: int, n: int) -> bool:
-        return iia_at_least("directions", "u", {"mean": right / n, "n": n}, 0.99).passed
+def test_a_share_is_missed_when_its_whole_interval_is_on_the_wrong_side():
+    def reaches(right: int, n: int) -> bool:
+        return share_at_least("directions", "u", {"mean": right / n, "n": n}, 0.99, "IIA").passed
 
-    assert passed(128, 128)
-    assert passed(126, 128)
-    assert not passed(120, 128)
-    assert not passed(388, 400)
-    assert not iia_at_least("directions", "u", None, 0.99).passed
+    def stays(right: int, n: int) -> bool:
+        return share_below("decoys", "curve", {"mean": right / n, "n": n}, 0.02, "IIA").passed
+
+    assert [reaches(*each) for each in ((128, 128), (126, 128), (120, 128), (388, 400))] == [True, True, False, False]
+    assert [stays(*each) for each in ((0, 128), (3, 128), (9, 128), (20, 400))] == [True, True, False, False]
+    assert not share_at_least("directions", "u", None, 0.99, "IIA").passed
+
+
+def test_an_undecided_claim_is_not_missed_and_a_failed_one_is():
+    assert all(each.passed for each in cases.broken("loud", findings(three_readout="fails", transport="undecided")))
+    assert not all(each.passed for each in cases.broken("loud", findings(three_readout="undecided")))
 
 
 def test_cosine_and_correlation():
@@ -80,7 +99,7 @@ def test_what_was_not_measured_is_missed_and_what_was_left_out_is_not_asked():
         sites_and_directions.directions(nothing, lab),
         sites_and_directions.components(nothing),
         sites_and_directions.heads(nothing),
-        neurons.fields(nothing),
+        neurons.fields(nothing, lab),
         neurons.weights(nothing),
         neurons.dose(nothing),
     ):
@@ -90,19 +109,26 @@ def test_what_was_not_measured_is_missed_and_what_was_left_out_is_not_asked():
     assert 0 < len(sites_and_directions.directions(without, lab)) < len(sites_and_directions.directions(nothing, lab))
 
 
-def test_a_dose_on_the_wrong_side_of_the_boundary_is_missed():
+def test_a_dose_is_missed_when_most_answers_of_a_cell_are_surely_on_the_wrong_side():
     truth = planted()[1]
     grid = torch.arange(15, 96, 10)
     levels = truth.magnitudes[grid - 10]
-    fraction = (levels[:, None] > levels[None]).float().masked_fill(torch.eye(9).bool(), torch.nan)
-    coordinates = torch.stack([levels, levels], 1)
 
-    def passed(each: torch.Tensor) -> list[bool]:
-        result = Result.of({}, 1, {"grid": grid, "fraction": each, "coordinates": coordinates})
-        return [check.passed for check in neurons.dose(BlindRun({"k2.dose": result}, truth))]
+    def passed(named_first: Callable[[int, int], float]) -> list[bool]:
+        rows = [
+            {"y1": a, "y2": b, "masked": a == b, **wilson_of(named_first(a, b), 64, 64).columns}
+            for a, b in product(grid.tolist(), repeat=2)
+        ]
+        tensors = {"grid": grid, "coordinates": torch.stack([levels, levels], 1)}
+        return [
+            each.passed
+            for each in neurons.dose(BlindRun({"k2.dose": Result.of({"response": rows}, 1, tensors)}, truth))
+        ]
 
-    assert passed(fraction) == [True, True]
-    assert passed(fraction.T) == [False, True]
+    assert passed(lambda a, b: float(a > b)) == [True, True]
+    assert passed(lambda a, b: float(a < b)) == [False, True]
+    assert passed(lambda a, b: 34 / 64 if (a, b) == (15, 25) else float(a > b)) == [True, True]
+    assert passed(lambda a, b: 46 / 64 if (a, b) == (15, 25) else float(a > b)) == [False, True]
 
 
 def test_the_scorecard_is_a_table_a_file_and_a_page(tmp_path):

@@ -21,9 +21,13 @@ def verify(
     quick: Annotated[
         bool, typer.Option("--quick", help="one model, without directions and flags of three numbers")
     ] = False,
-    seeds: Annotated[int | None, typer.Option(help="how many models, each hidden differently; 5", min=1)] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="models, each hidden differently: 100-119 or 3,7,11; 0-4 unless given")
+    ] = None,
     noise: Annotated[list[float] | None, typer.Option(help="relative noise on every weight; repeatable")] = None,
-    variants: Annotated[bool | None, typer.Option(help="also the broken variants, one for each claim")] = None,
+    variants: Annotated[
+        int | None, typer.Option(help="also the broken variants, each on so many of the seeds; 3", min=0)
+    ] = None,
     size: Annotated[str, typer.Option(help="the sample sizes of each run: paper, medium, quick")] = "medium",
     jobs: Annotated[int, typer.Option(help="models at once; as many as there are cores unless given", min=0)] = 0,
     folder: Annotated[Path, typer.Option("--out", help="the folder of the scorecard and its runs")] = Path(
@@ -38,10 +42,9 @@ def verify(
     from numberline.verify import cases, scorecard
     from numberline.verify import picture as drawing
 
+    chosen = cases.read_seeds(seeds) if seeds is not None else list(cases.SEEDS)[: 1 if quick else None]
     planned = cases.plan(
-        seeds or (1 if quick else 5),
-        noise or ([0.0] if quick else None),
-        not quick if variants is None else variants,
+        chosen, noise or ([0.0] if quick else None), (0 if quick else 3) if variants is None else variants
     )
     left_out = cases.LONGEST if quick else ()
     checks: dict[Case, list[Check]] = {}

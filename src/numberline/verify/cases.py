@@ -17,12 +17,13 @@ from transformers import AutoTokenizer
 
 from numberline.claims import CLAIMS, Finding, ledger
 from numberline.engine.lab import Lab
+from numberline.errors import NumberlineError
 from numberline.models.loaded import wrap
 from numberline.models.planted import Truth, planted
 from numberline.models.planted.compile import TOKENIZER
 from numberline.results.folder import RunFolder
 from numberline.runs.run import Run, Settings, Watcher
-from numberline.verify.check import BlindRun, Check, at_least
+from numberline.verify.check import BlindRun, Check, absent, share_at_least
 from numberline.verify.neurons import dose, edges, fields, neurons, weights
 from numberline.verify.sites_and_directions import components, decoys, directions, heads, roles
 
@@ -37,6 +38,13 @@ BROKEN = tuple(variant for claim in CLAIMS.values() for variant in claim.broken_
 """The variants of the planted model on which a claim must fail."""
 NOISES = (0.0, 0.00001, 0.00003)
 """The noise of a verification unless the user says so."""
+SEEDS = range(5)
+"""The seeds of a verification unless the user says so."""
+MOST_SEEDS = 10_000
+NOISY = 0.95
+"""The accuracy that is asked of a model with noise."""
+STANDS = ("holds", "undecided")
+"""A claim that its examples do not decide has not failed: what sampling error alone can do is tolerated."""
 
 
 @dataclass(frozen=True, order=True)
@@ -54,11 +62,24 @@ class Case:
         return "-".join(words + ([self.variant] if self.variant else []))
 
 
-def plan(seeds: int, noises: Sequence[float] | None, variants: bool) -> list[Case]:
-    """Every model of a verification: each noise with each seed, then the broken variants of the first."""
+def read_seeds(text: str) -> list[int]:
+    """Seeds as they are written: "3", "100-119", "3,7,11", or several of these with commas between them."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()) or int(last or first) < int(first):
+            raise NumberlineError(f"{text!r} names no seeds: write a range (100-119), a list (3,7,11), or one number")
+        if int(last or first) - int(first) >= MOST_SEEDS:
+            raise NumberlineError(f"{part.strip()!r} is more than {MOST_SEEDS} seeds: name fewer")
+        seeds += range(int(first), int(last or first) + 1)
+    return list(dict.fromkeys(seeds))
+
+
+def plan(seeds: Sequence[int], noises: Sequence[float] | None, variants: int) -> list[Case]:
+    """Every model of a verification: each noise with each seed, then every broken variant on the first few seeds."""
     levels = sorted(set(NOISES if noises is None else noises))
-    intact = [Case(seed, level) for level in levels for seed in range(seeds)]
-    return intact + ([Case(0, 0.0, name) for name in BROKEN] if variants else [])
+    intact = [Case(seed, level) for level in levels for seed in seeds]
+    return intact + [Case(seed, 0.0, name) for name in BROKEN for seed in seeds[:variants]]
 
 
 def build(case: Case) -> tuple[Lab, Truth]:
@@ -80,25 +101,29 @@ def verify(case: Case, out: Path, size: str, watcher: Watcher, left_out: Sequenc
         return broken(case.variant, findings)
     context = settings.context
     return [
-        at_least("behaviour", "pairs and triples", accuracy(blind), 1.0, "accuracy"),
+        *behaviour(blind),
         *roles(blind),
         *directions(blind, lab),
         *components(blind),
         *decoys(blind, lab, context),
         *heads(blind),
         *neurons(blind),
-        *fields(blind),
+        *fields(blind, lab),
         *weights(blind),
-        *edges(blind, context),
+        *edges(blind, lab, context),
         *dose(blind),
-        *(Check("claims", each.id, each.verdict, "holds", each.verdict == "holds") for each in findings),
+        *(Check("claims", each.id, each.verdict, "holds", each.verdict in STANDS) for each in findings),
     ]
 
 
-def accuracy(blind: BlindRun) -> float | None:
-    """How many pairs and triples of two digits are answered right, the worse of the two."""
+def behaviour(blind: BlindRun) -> list[Check]:
+    """How many pairs and triples of two digits are answered right."""
     rows = blind.rows("behaviour.pairs", "accuracy", digits=2)
-    return min(float(row["mean"]) for row in rows) if rows else None
+    bar = NOISY if blind.truth.noise else 1.0
+    if not rows:
+        return [absent("behaviour", "pairs and triples", f"accuracy ≥ {bar:g}")]
+    worst = min(rows, key=lambda row: float(row["mean"]))
+    return [share_at_least("behaviour", "pairs and triples, the worse of the two", worst, bar, "accuracy")]
 
 
 def broken(variant: str, findings: Sequence[Finding]) -> list[Check]:
@@ -109,6 +134,6 @@ def broken(variant: str, findings: Sequence[Finding]) -> list[Check]:
         if variant in each.claim.broken_by
     ]
     spared = [each for each in findings if variant not in (*each.claim.broken_by, *each.claim.falls_with)]
-    fallen = [f"{each.id} {each.verdict}" for each in spared if each.verdict != "holds"]
-    words = ", ".join(fallen) or f"{len(spared)} hold"
+    fallen = [f"{each.id} {each.verdict}" for each in spared if each.verdict not in STANDS]
+    words = ", ".join(fallen) or f"{sum(each.verdict == 'holds' for each in spared)} of {len(spared)} hold"
     return [*checks, Check("broken", f"{variant}: others", words, "hold", not fallen)]

@@ -1,11 +1,13 @@
 """Did the run find how things are compared? Neurons, receptive fields, virtual weights, causal edges, dose-response.
 
 Fields, weights and edges are compared with what the circuit's own description predicts (`models/planted/truth.py`), not
-with the model's weights: RMSNorm, the rotation and the noise lie between.
+with the model's weights: RMSNorm and the rotation lie between. With noise, fields and edges are compared with what the
+model itself does (`plain.py`): noise has moved its neurons.
 """
 
 import torch
 
+from numberline.engine.lab import Lab
 from numberline.experiments.common.comparing import TOP
 from numberline.experiments.common.experiment import Context
 from numberline.experiments.two.patches import two_numbers
@@ -14,6 +16,7 @@ from numberline.models.planted.truth import Place
 from numberline.results.cases import CASES
 from numberline.tasks.counterfactuals import clean_operands, corrupted_operands, perturb, pool
 from numberline.tasks.populations import cloud
+from numberline.verify import plain
 from numberline.verify.check import CORRELATION, BlindRun, Check, absent, at_least, at_most, correlation
 
 KEPT, REMOVED = 0.5, 0.1
@@ -43,21 +46,22 @@ def neurons(blind: BlindRun) -> list[Check]:
     return checks
 
 
-def fields(blind: BlindRun) -> list[Check]:
+def fields(blind: BlindRun, lab: Lab) -> list[Check]:
     """The receptive field of every reported neuron."""
     rows = blind.rows("k2.fields", "fields", group="shared")
     if not rows:
         return [absent("fields", "shared neurons", f"correlation ≥ {CORRELATION}")]
-    grid = blind.tensor("k2.fields", "axis").long() - number.VALUES.start
-    worst: tuple[float, Place] | None = None
-    for row, measured in zip(rows, blind.tensor("k2.fields", "fields"), strict=False):
-        place = (row["layer"], row["neuron"])
+    places, axis = [(row["layer"], row["neuron"]) for row in rows], blind.tensor("k2.fields", "axis").long()
+    for place in places:
         if place not in blind.truth.fields:
             return [Check("fields", f"neuron {place}", "not planted", "a planted neuron", False, 0.0)]
-        planted = blind.truth.fields[place][grid][:, grid]
-        worst = min((correlation(measured, planted), place), worst or (2.0, place))
-    assert worst is not None
-    return [at_least("fields", f"the worst of {len(rows)}", worst[0], CORRELATION, "correlation")]
+    grid = axis - number.VALUES.start
+    planted = torch.stack([blind.truth.fields[place][grid][:, grid] for place in places])
+    if blind.truth.noise:
+        planted = plain.fields(lab, places, axis.tolist())
+    measured = blind.tensor("k2.fields", "fields")[: len(places)]
+    worst = min(correlation(one, other) for one, other in zip(measured, planted, strict=True))
+    return [at_least("fields", f"the worst of {len(rows)}", worst, CORRELATION, "correlation")]
 
 
 def weights(blind: BlindRun) -> list[Check]:
@@ -70,7 +74,7 @@ def weights(blind: BlindRun) -> list[Check]:
     return [at_least("weights", name, correlation(measured, planted), CORRELATION, "correlation")]
 
 
-def edges(blind: BlindRun, context: Context) -> list[Check]:
+def edges(blind: BlindRun, lab: Lab, context: Context) -> list[Check]:
     """The causal edges among the reported neurons, as the circuit predicts them for the same examples."""
     if not blind.has("k2.connectivity"):
         return [absent("edges", "all pairs", f"correlation ≥ {CORRELATION}")]
@@ -82,6 +86,8 @@ def edges(blind: BlindRun, context: Context) -> list[Check]:
         examples = perturb(task, pool(task, context.seed, context.sizes).evaluation, case)
         pairs = clean_operands(examples), corrupted_operands(examples)
         planted = blind.truth.causal_edges(sources, targets, *pairs, seen)
+        if blind.truth.noise:
+            planted = plain.edges(lab, sources, targets, *pairs, seen)
         value = correlation(measured, planted)
         checks.append(at_least("edges", f"case {case}", value, CORRELATION, "correlation"))
     return checks
@@ -92,18 +98,21 @@ def dose(blind: BlindRun) -> list[Check]:
 
     In every cell most answers name the operand that the cell's magnitudes make the larger: then the boundary on the
     plane is the planted one, as finely as the grid shows it. Single answers beside it depend on what a learned
-    direction leaves of the prompt's own numbers.
+    direction leaves of the prompt's own numbers. A cell is wrong when its whole interval is beyond one half.
     """
     if not blind.has("k2.dose"):
         return [absent("dose", "boundary", "answers as the magnitudes say")]
-    grid, fraction, located = (blind.tensor("k2.dose", name) for name in ("grid", "fraction", "coordinates"))
+    level = blind.truth.magnitude
+    grid, located = (blind.tensor("k2.dose", name) for name in ("grid", "coordinates"))
     magnitudes = blind.truth.magnitudes[grid.long() - number.VALUES.start]
-    first = magnitudes[:, None] > magnitudes[None]
-    seen = ~fraction.isnan()
-    right = ((fraction > 0.5) == first)[seen].float().mean()
+    wrong = [
+        not row["n"] or (row["hi"] < 0.5 if level(row["y1"]) > level(row["y2"]) else row["lo"] > 0.5)
+        for row in blind.rows("k2.dose", "response", masked=False)
+    ]
+    title, share = "cells on the wrong side of the boundary", sum(wrong) / len(wrong)
     near = [correlation(located[:, i], magnitudes) for i in (0, 1)]
     return [
-        at_least("dose", "cells on the planted side of the boundary", float(right), 1.0, "share"),
+        Check("dose", title, f"{sum(wrong)} of {len(wrong)}", "none", not any(wrong), share, less_is_better=True),
         at_least("dose", "coordinates", min(near), CORRELATION, "correlation with the magnitudes"),
     ]
 
