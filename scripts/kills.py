@@ -109,8 +109,8 @@ def main() -> None:
     torch.set_num_threads(1)  # threads do not survive a fork
     os.environ["NUMBERLINE_KEEP_EVERY"] = EVERY
     lab, only, chance = load("tiny", "cpu"), asked.only or list(ONLY), random.Random(asked.seed)
-    Run(lab, RunFolder(""), Settings(asked.size)).digests()  # every source file is parsed once, here
     with tempfile.TemporaryDirectory() as place:
+        Run(lab, RunFolder(place), Settings(asked.size)).digests()  # every source file is parsed once, here
         standard = Path(place) / "standard"
         assert waited(begin(lab, standard, only, asked.size))
         alone = all_work()

@@ -120,13 +120,19 @@ def test_additive_compared_iia_that_need_not_be_there():
     assert finding(results, "additive").verdict == "fails"
 
 
-def test_additive_did_not_ask_whether_v2_is_a_shortcut():
-    """As on Qwen2.5-Coder-1.5B: v2 learned at y2 recovers 4.85 where everything there recovers 1.18."""
+def test_additive_says_where_v2_does_more_than_everything_at_its_place():
+    """As on Qwen2.5-Coder-1.5B, where v2 was learned at y2: 4.85 where everything there recovers 1.18.
+
+    v2 is no longer learned from the answers, and the planted line itself may do 2.7 times as much as the whole residual
+    (docs/ground-truth.md): it is said, and does not decide.
+    """
     changes = [
         ("k2.shared", "patches", when(to(mean), condition=name))
         for name, mean in (("v2", 4.85), ("full_number_y2", 1.18))
     ]
-    assert finding(changed(good(), changes), "additive").verdict == "fails"
+    found = finding(changed(good(), changes), "additive")
+    (beside,) = (each for each in found.measurements if not each.counted)
+    assert (beside.verdict, found.verdict) == ("fails", "holds")
 
 
 def test_linear_called_jitter_a_curve():

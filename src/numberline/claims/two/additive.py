@@ -11,7 +11,7 @@ from numberline.results.cases import CASES
 MATCH = 0.75
 """The share of an effect from which on it is matched; four thirds of it is matched too."""
 SHORTCUT = 1.5
-"""A direction that does so many times what everything at its place does is not that number's alone."""
+"""A learned direction that does so many times what everything at its place does is not that number's alone."""
 
 
 def share(part: str, whole: str, case: str, evidence: Evidence) -> Quantity:
@@ -85,8 +85,11 @@ claim = Claim(
             partial(share, "v2", "full_number_y2", "y2"),
             "at most",
             SHORTCUT,
-            "a direction that does far more than everything at its place carries the outcome, and not y2: a shortcut",
+            "a direction that is learned from the answers and does far more than everything at its place is a "
+            "shortcut; v2 is not learned from them, and may do more where the rest of that place works against it: "
+            "not counted",
             key="shortcut",
+            counted=False,
         ),
     ),
     holds=(

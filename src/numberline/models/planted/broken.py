@@ -66,8 +66,8 @@ DESIGNS: dict[str | None, Design] = {
     "one-stage": Design(stages=1),
     # The flags are rotating vectors, read by queries that know the phase; the neurons that write them turn with it.
     "no-flag": Design(phased=(2, 3)),
-    # With two operands intact, but for circles at y2 that are larger than the line, so that v2 is learned, and not the
-    # comparison's alone; with three, y2 is carried to y3 on the helix.
+    # With two operands intact, but for circles at y2 that are larger than the line, so that v2 is the slope of the
+    # states on y2; with three, y2 is carried to y3 on the helix.
     "curved-y2": Design(curved=(FROM_Y2,)),
     # With two operands intact; y3's flag rotates, and its phase, which the last token asks for, outweighs the position.
     "phased-y3": Design(phased=(3,)),
