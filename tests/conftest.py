@@ -34,3 +34,12 @@ def call(monkeypatch, capsys, tmp_path):
         return (stopped.value.code, *capsys.readouterr())
 
     return run
+
+
+LONGEST = ("test_a_page_can_be_followed[ground-truth.md]", "test_the_tutorial_runs_from_top_to_bottom")
+"""Tests of a minute and more: begun first, so that at the end no worker waits for one of them."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest tests first; all others stay in their order."""
+    items.sort(key=lambda item: item.name not in LONGEST)
